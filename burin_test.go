@@ -16,6 +16,7 @@ import (
 
 	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/bedrock"
@@ -228,7 +229,12 @@ func TestFaults(t *testing.T) {
 		"is busy":   {Error: &llm.Error{Kind: llm.ErrOverload, Status: 529, Message: "busy"}},
 	} {
 		for format := range formats() {
-			t.Run(name+"/"+format, func(t *testing.T) { survives(t, format, fault) })
+			t.Run(name+"/"+format, func(t *testing.T) {
+				if format != "anthropic" {
+					pacetest.Costly(t)
+				}
+				survives(t, format, fault)
+			})
 		}
 	}
 }

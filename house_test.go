@@ -4,6 +4,7 @@
 package burin_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -17,6 +18,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -36,24 +38,32 @@ type pkg struct {
 // packages lists all packages of the module.
 func packages(t *testing.T) []pkg {
 	t.Helper()
+	pkgs, err := listed()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return pkgs
+}
+
+// listed are the packages, which are listed once for all tests.
+var listed = sync.OnceValues(func() (pkgs []pkg, err error) {
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Doc,Name,GoFiles,Imports,TestImports,XTestImports", "./...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		return nil, err
 	}
-	var pkgs []pkg
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p pkg
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return pkgs
+			return pkgs, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		p.ImportPath = strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 		pkgs = append(pkgs, p)
 	}
-}
+})
 
 // layers say what each room may import beside its own packages; "x/..." is x and
 // all below it. A package's room is the longest prefix that matches. Rooms that are not here yet are
@@ -184,6 +194,38 @@ func TestPackagesAreDocumented(t *testing.T) {
 // goFiles parses the project's Go files; generated ones are left out.
 func goFiles(t *testing.T, tests bool, visit func(path string, fset *token.FileSet, f *ast.File)) {
 	t.Helper()
+	read := programFiles
+	if tests {
+		read = testFiles
+	}
+	files, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files.files {
+		visit(f.path, files.fset, f.parsed)
+	}
+}
+
+// parsedFiles are files with their syntax. Visitors leave it as it is.
+type parsedFiles struct {
+	fset  *token.FileSet
+	files []parsedFile
+}
+
+type parsedFile struct {
+	path   string
+	parsed *ast.File
+}
+
+// They are parsed once for all tests.
+var (
+	programFiles = sync.OnceValues(func() (parsedFiles, error) { return parseFiles(false) })
+	testFiles    = sync.OnceValues(func() (parsedFiles, error) { return parseFiles(true) })
+)
+
+func parseFiles(tests bool) (parsedFiles, error) {
+	all := parsedFiles{fset: token.NewFileSet()}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -194,17 +236,14 @@ func goFiles(t *testing.T, tests bool, visit func(path string, fset *token.FileS
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") != tests {
 			return nil
 		}
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		f, err := parser.ParseFile(all.fset, path, nil, parser.ParseComments)
 		if err != nil {
 			return err
 		}
-		visit(path, fset, f)
+		all.files = append(all.files, parsedFile{path, f})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	return all, err
 }
 
 // Package-level variables are tables, errors, compiled patterns, interface

@@ -16,6 +16,7 @@ import (
 	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/bench"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/sandbox"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -236,6 +237,7 @@ func TestChangesBesideSession(t *testing.T) {
 // Of an encrypted session nothing that was said lies anywhere in the clear: not in the
 // undo journal either, which lists its turns all the same.
 func TestEncryptedSessionsLeaveNoWords(t *testing.T) {
+	pacetest.Costly(t)
 	key, err := sealed.NewKey(bytes.Repeat([]byte{1}, sealed.KeySize))
 	if err != nil {
 		t.Fatal(err)

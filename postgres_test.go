@@ -11,6 +11,7 @@ import (
 
 	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -21,6 +22,7 @@ import (
 // A program keeps its session on a server, whose password it gives with the address: burin
 // shows it to nobody, and writes it nowhere.
 func TestServerSession(t *testing.T) {
+	pacetest.Costly(t)
 	const password = "quince-7391"
 	server := pgtest.Start(t, pgtest.Options{})
 	server.Exec(t, "postgres", "CREATE ROLE ann LOGIN PASSWORD '"+password+"' IN ROLE "+pgtest.Guarded, "CREATE DATABASE talks OWNER ann")
@@ -67,6 +69,7 @@ func TestServerSession(t *testing.T) {
 // A session that another burin has taken over goes on without being kept, which is said once and
 // on a line; what the other one wrote stays as it is.
 func TestTakenOverSession(t *testing.T) {
+	pacetest.Costly(t)
 	server := pgtest.Start(t, pgtest.Options{})
 	address := server.Database(t)
 	db, err := pgstore.Connect(address, "")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/tool"
@@ -17,6 +18,7 @@ import (
 // An answer with thousands of calls runs the first ones and answers the others, at a
 // cost that grows with their number and not with its square.
 func TestManyCalls(t *testing.T) {
+	pacetest.Costly(t)
 	for _, f := range formats() {
 		t.Run(f.name, func(t *testing.T) {
 			took := map[int]time.Duration{}

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -47,6 +48,9 @@ func TestGuides(t *testing.T) {
 	pages = append(pages, "tutorial.md", "rules.md", "skills.md", "urls.md", "memory.md", "sources.md", "agents.md")
 	for _, page := range pages {
 		t.Run(strings.TrimSuffix(filepath.Base(page), ".md"), func(t *testing.T) {
+			if page != "tutorial.md" && page != "howto/commit.md" { // those that show the most in the least time
+				pacetest.Costly(t)
+			}
 			g := newGuide(t, bin)
 			for _, step := range steps(read(t, page)) {
 				g.do(step)
@@ -338,7 +342,7 @@ func TestCommandLines(t *testing.T) {
 	more, _ := filepath.Glob("howto/*.md")
 	help := map[string]string{}
 	checked := 0
-	for _, page := range append(append(pages, more...), "../README.md") {
+	for _, page := range append([]string{"../README.md"}, pacetest.Cases(nil, append(pages, more...))...) { // each command's help is a process
 		for _, m := range codeBlock.FindAllStringSubmatch(read(t, page), -1) {
 			for line := range strings.Lines(m[1] + m[2]) {
 				line, _, _ = strings.Cut(quotedArg.ReplaceAllString(line, "X"), " #")
@@ -371,7 +375,7 @@ func TestCommandLines(t *testing.T) {
 			}
 		}
 	}
-	if checked < 60 {
+	if checked < pacetest.Cases(5, 60) {
 		t.Errorf("only %d command lines were found: does this test still know how they look?", checked)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
@@ -164,6 +165,7 @@ func TestLateFace(t *testing.T) {
 
 // A reader that does not read costs neither memory nor time, and learns what it missed.
 func TestSlowReader(t *testing.T) {
+	pacetest.Costly(t)
 	const pieces = 100_000
 	r := start(t, formats()[0], func(r *rig, o *session.Options) { o.Emit = nil }, llmtest.Turn{Events: llmtest.Say(strings.Repeat("a ", pieces))}, say("ok"))
 	var before, after runtime.MemStats

@@ -19,6 +19,7 @@ import (
 // Many sessions that have answered and wait for more cost little, also while each has
 // a face that waits for events: a server holds as many.
 func TestIdleSessionsAreSmall(t *testing.T) {
+	pacetest.Costly(t)
 	t.Run("alone", func(t *testing.T) { idle(t, 0) })
 	t.Run("with a face each", func(t *testing.T) { idle(t, 1) })
 }

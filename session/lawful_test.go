@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/llm/wire"
@@ -22,6 +23,7 @@ import (
 // Whatever is cut, lost, swapped or flipped in a session with all that a session may hold,
 // every wire format takes what is left of it.
 func TestDamagedSessionsAreLawful(t *testing.T) {
+	pacetest.Costly(t)
 	dir := t.TempDir()
 	o := transcript.Options{Blobs: transcript.NewBlobs(filepath.Join(dir, "blobs"))}
 	path := filepath.Join(dir, "s.jsonl")

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
@@ -643,6 +644,7 @@ func (r *rig) busy(text string) (stop func()) {
 
 // What does not fit into the queue is the sender's still, and no event says otherwise.
 func TestFullQueue(t *testing.T) {
+	pacetest.Costly(t)
 	r := start(t, formats()[0], nil, stalls())
 	defer r.busy("go")()
 	const most = 1000 // of messages; the limit in bytes is the agent's and tested there

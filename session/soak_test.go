@@ -47,6 +47,7 @@ func (s *built) Close() error            { return nil }
 // Memory stays flat over 100,000 messages with 2 GB of tool output. It takes some
 // minutes and 2 GB of disk, so it runs with BURIN_LONG=1; without it, a part.
 func TestSoak(t *testing.T) {
+	pacetest.Costly(t)
 	calls, bound := pacetest.Long(600, 2500, 50_000), int64(150<<20) // messages beyond what an outcome holds
 	debug.FreeOSMemory()                                             // what the tests before have held
 	output := strings.Repeat("a line of what a command has written, of some length\n", 40<<10/53)

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
@@ -45,6 +46,7 @@ func (m moody) answer(q *llm.Request) []llm.Event {
 // The figures of a session, which look at each message once, are those that come of
 // looking at all messages again, whatever happens: at each event, and after each step.
 func TestStatsOfRandomHistories(t *testing.T) {
+	pacetest.Costly(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		m, other := formats()[0].model, called(formats()[0].model, "other")
 		m.ContextWindow, other.ContextWindow = 6000, 9000

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -17,6 +18,7 @@ import (
 // However the records of a branch lie in the file, and however long they are, its
 // context, and what a compaction works on, is what its entries say one by one.
 func TestContextOfScatteredBranches(t *testing.T) {
+	pacetest.Costly(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	sizes := []int{1, 100, 5000, 100_000, 300_000} // around what is read ahead, and the gaps in it
 	for round := range 8 {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/sealed"
 	"github.com/burin-dev/burin/transcript/storetest"
@@ -19,11 +20,12 @@ func TestMemoryIsAStore(t *testing.T) {
 }
 
 func TestFileIsAStore(t *testing.T) {
-	storetest.Run(t, openFaulty)
+	storetest.RunWhole(t, openFaulty)
 }
 
 // A sealed session withstands whatever its file does.
 func TestSealedFileIsAStore(t *testing.T) {
+	pacetest.Costly(t)
 	key, err := sealed.NewKey(make([]byte, sealed.KeySize))
 	if err != nil {
 		t.Fatal(err)

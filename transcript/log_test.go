@@ -459,6 +459,7 @@ func (s *lines) Read(r transcript.Ref) ([]byte, error) {
 // which any bit is flipped has every entry but the one that was hit. With
 // BURIN_LONG=1 it has 1,000 entries, which takes some ten minutes.
 func TestDamage(t *testing.T) {
+	pacetest.Costly(t)
 	n, every := pacetest.Long(48, 250, 1000), 50
 	l, path := create(t)
 	long(t, l, n)
@@ -594,6 +595,7 @@ func TestDamagedLastLine(t *testing.T) {
 // What a crash has left of a line is no damage either once others were added behind it:
 // nothing that was acknowledged is lost.
 func TestTornLineInside(t *testing.T) {
+	pacetest.Costly(t)
 	l, path := create(t)
 	add(t, l, user("one"), assistant("two"), user("three"))
 	if err := l.Close(); err != nil {

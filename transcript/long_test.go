@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -43,6 +44,7 @@ func allocated(work func()) int64 {
 // A line that is larger than a record may be is damage like any other: it is named and
 // stays, the rest opens and goes on, and nobody holds it in memory.
 func TestRecordTooLong(t *testing.T) {
+	pacetest.Costly(t)
 	const size, most = 300 << 20, 32 << 20
 	tail := `{"type":"message","id":"tail0001","parentId":null,"timestamp":"2026-01-02T03:04:05.000Z","message":{"role":"user","content":"behind"}}`
 	for name, tt := range map[string]struct{ before, after string }{
@@ -103,6 +105,7 @@ func TestRecordTooLong(t *testing.T) {
 
 // A long record that may be is read in one piece, at its own cost.
 func TestLongRecordCostsItsLength(t *testing.T) {
+	pacetest.Costly(t)
 	const size = 40 << 20
 	l, path := create(t)
 	add(t, l, user("one"), assistant("two"))

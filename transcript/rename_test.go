@@ -7,12 +7,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/storetest"
 )
 
 // A store that closes its file to rename it is as good as any.
 func TestClosingFileIsAStore(t *testing.T) {
+	pacetest.Costly(t)
 	storetest.Run(t, func(t *testing.T) *storetest.Opener {
 		path := filepath.Join(t.TempDir(), "session.jsonl")
 		if err := os.WriteFile(path, nil, 0o600); err != nil {

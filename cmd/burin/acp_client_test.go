@@ -16,6 +16,7 @@ import (
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/burin-dev/burin/internal/acp/acptest"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -107,6 +108,7 @@ func (c *goClient) said(words string) {
 // A Go implementation of the protocol that is not ours drives burin: a call, a permission
 // request, a cancel, and a load with the whole conversation.
 func TestEditorGoClient(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd, dir, _ := scriptedProject(t, clientTurns())
 	stdin, err := cmd.StdinPipe()
@@ -211,6 +213,7 @@ func agentScript(t *testing.T, cmd *exec.Cmd) string {
 
 // The published SDK for TypeScript drives burin through the same.
 func TestEditorTypeScriptSDK(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	npm := npmFolder(t)
 	cmd, dir, _ := scriptedProject(t, clientTurns())
@@ -245,6 +248,7 @@ func TestEditorTypeScriptSDK(t *testing.T) {
 
 // A headless client from npm, with an older version of the SDK, has a conversation.
 func TestEditorHeadlessClient(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	npm := npmFolder(t)
 	cmd, dir, server := scriptedProject(t, []llmtest.Turn{

@@ -17,6 +17,7 @@ import (
 
 	proto "github.com/burin-dev/burin/internal/acp"
 	"github.com/burin-dev/burin/internal/acp/acptest"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -36,6 +37,7 @@ func (r *editorRig) fails(code int, method string, params any) {
 // A session is closed, listed, loaded with its whole conversation, resumed without it,
 // forked and deleted.
 func TestEditorSessions(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	r := openEditor(t, map[string]string{"a.txt": "alpha\n"}, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Thinking: "hm", Signature: "s"}, {Text: "Reading. "}, {Call: "read", ID: "c1", Args: `{"path":"a.txt:1-1"}`}}},
@@ -135,6 +137,7 @@ func TestEditorSessions(t *testing.T) {
 
 // Long lists come in pages.
 func TestEditorListPages(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	r := openEditor(t, nil, nil)
 	for i := range 120 {
@@ -239,6 +242,7 @@ func TestEditorWithoutKey(t *testing.T) {
 
 // All kinds of content reach the model.
 func TestEditorContent(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	r := openEditor(t, map[string]string{"sub/b.go": "package b\n"}, []llmtest.Turn{say("seen")})
 	r.hello(object{})
@@ -287,6 +291,7 @@ func TestEditorContent(t *testing.T) {
 
 // What the editor has open wins over the disk, and the editor writes what it has.
 func TestEditorDocuments(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	r := openEditor(t, map[string]string{"a.txt": "saved one\nsaved two\n", "b.txt": "closed\n"}, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Call: "read", ID: "c1", Args: `{"path":"a.txt"}`}, {Call: "read", ID: "c2", Args: `{"path":"b.txt"}`}}},
@@ -496,6 +501,7 @@ func TestEditorPermission(t *testing.T) {
 
 // Two folders have two sessions: instructions and files are those of each.
 func TestEditorTwoFolders(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	r := openEditor(t, map[string]string{"AGENTS.md": "FIRST RULES", "x": "of one"}, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Call: "read", ID: "c1", Args: `{"path":"x"}`}}},
@@ -527,6 +533,7 @@ func TestEditorTwoFolders(t *testing.T) {
 
 // A program that watches the session and the editor see the same events.
 func TestEditorEvents(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	r := openEditor(t, nil, []llmtest.Turn{say("first"), {Parts: []llmtest.Part{{Text: "and "}, {Call: "calc", ID: "c1", Args: `{"expression":"6*7"}`}}}, say("42")})
 	r.hello(object{"_meta": object{"burin": object{"events": true}}})
@@ -621,6 +628,7 @@ func (r *editorRig) second() *editorRig {
 // Two editors have one session: both see all, the first answer to a question counts and the
 // other is told, and a prompt while the model works steers it.
 func TestEditorsShareSession(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	steered := make(chan bool)
 	r := openEditor(t, nil, []llmtest.Turn{

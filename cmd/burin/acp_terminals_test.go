@@ -14,6 +14,7 @@ import (
 	"github.com/creack/pty"
 
 	proto "github.com/burin-dev/burin/internal/acp"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -136,6 +137,7 @@ func TestEditorTerminal(t *testing.T) {
 
 // Whoever closes the terminal ends the program.
 func TestEditorTerminalClosed(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	e := &editorTerminals{}
 	r, id := openWithTerminals(t, e, []llmtest.Turn{
@@ -152,6 +154,7 @@ func TestEditorTerminalClosed(t *testing.T) {
 // An editor that opens no terminal after all has the person told where to go, and the program
 // stays until it is cancelled.
 func TestEditorTerminalRefused(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	e := &editorTerminals{refuse: true}
 	r, id := openWithTerminals(t, e, []llmtest.Turn{

@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/external/agenttest"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // The examples of docs/acp-run.md and of the help are commands that work. Those for the terminal
 // are run without one.
 func TestAgentExamples(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "acp-run.md"))
 	if err != nil {

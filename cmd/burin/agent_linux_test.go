@@ -120,6 +120,7 @@ func TestBudgetTurn(t *testing.T) {
 
 // Whatever a command has started is gone when burin is: killed, without a word.
 func TestKillLeavesNothing(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	tag := fmt.Sprintf("TEST_MARK=%s-%d-%d", t.Name(), os.Getpid(), time.Now().UnixNano())
 	srv := serveAgent(t, callTurn("bash", `{"command":"sleep 1000 & (setsid sleep 1000 &) ; nohup sleep 1000 >/dev/null 2>&1 & sleep 1000"}`))

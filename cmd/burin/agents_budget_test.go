@@ -27,6 +27,7 @@ const (
 // are summaries of their conversations. When the ceiling is reached at most those under way are
 // spent beyond it, and no request follows.
 func TestAgentsShareACeiling(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	const ceiling, large = 0.5, 6_000
 	size := func(r request) int { // after two answers there is something to summarize

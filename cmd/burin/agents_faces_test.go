@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	proto "github.com/burin-dev/burin/internal/acp"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // An editor is asked what an agent wants to run, and by which agent.
 func TestEditorIsAskedByAnAgent(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	r := openEditor(t, nil, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Call: "task", ID: "c1", Args: `{"agent":"task","tasks":[{"id":"writer","assignment":"Write a.txt."}]}`}}},
@@ -48,6 +50,7 @@ func TestEditorIsAskedByAnAgent(t *testing.T) {
 
 // The same for a program.
 func TestRPCIsAskedByAnAgent(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	b.script = []string{`call task {"agent":"task","tasks":[{"id":"writer","assignment":"run touch made"}]}`}

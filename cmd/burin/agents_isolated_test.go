@@ -20,6 +20,7 @@ import (
 // reads of the others what git merge-file prints. What the person has not committed, the index and
 // the stashes stay as they are, to the byte.
 func TestIsolatedAgentsMerge(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("agents use sed")

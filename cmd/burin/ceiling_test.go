@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/llm/openai"
@@ -18,6 +19,7 @@ import (
 // Runs side by side under a ceiling that is smaller than one of their requests wait for
 // each other: all come to their end, one after the other, and say why they waited.
 func TestParallelRunsUnderACeiling(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	const runs = 4
 	srv, err := llmtest.Serve(openai.ResponsesServer{}, llmtest.Script{Turns: slices.Repeat([]llmtest.Turn{{

@@ -11,10 +11,12 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/host/commit"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // A person says yes, no, or edits the proposal as often as they like.
 func TestCommitIsSettled(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the editor is sed")

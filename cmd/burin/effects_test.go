@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -89,6 +90,7 @@ func TestSearXNGSetting(t *testing.T) {
 // searxng.token, or searxng.basicUsername and basicPassword, prove who asks; searxng.categories and
 // language choose. The secret ones are not listed.
 func TestSearXNGAccountSettings(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	var asked atomic.Value
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -135,6 +137,7 @@ func TestSearXNGAccountStaysWithTheUsersServer(t *testing.T) {
 
 // Settings of what tools do and show: each of two values gives the model another result.
 func TestToolSettings(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		key, a, b    string // two values
@@ -219,6 +222,7 @@ func TestSupersedeReadsSetting(t *testing.T) {
 
 // An answer that only shows signs of life ends after stream.noContentTimeoutMs.
 func TestNoContentSetting(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // rows of the smallest terminal that help is for, without that of the shell's next prompt.
@@ -122,6 +124,9 @@ func TestManPages(t *testing.T) {
 		t.Skip("no groff to read them with")
 	}
 	for name, text := range pages {
+		if pacetest.Cases(name != "burin.1", false) { // groff takes a moment for each
+			continue
+		}
 		cmd := exec.Command(groff, "-man", "-Tutf8", "-ww", "-b", "-z", "-K", "utf8")
 		cmd.Stdin = strings.NewReader(text)
 		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {

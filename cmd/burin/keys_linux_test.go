@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/llm/openai"
@@ -31,6 +32,7 @@ import (
 // Whatever shows a private key, no line of it reaches the model, a file of burin's
 // or an export; and a key that the model writes by its placeholders is the key.
 func TestPrivateKeysStayHome(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

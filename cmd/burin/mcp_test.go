@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/mcp/mcptest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -73,6 +74,7 @@ func TestMCPTools(t *testing.T) {
 
 // A server gets no placeholders filled in, and not the keys in burin's environment.
 func TestMCPSecrets(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	c := withServer(t, "approval: full\n", 0, calls("mcp__test__environment", `{}`, 100), says("Done.", 100))
 	c.burin("mcp", "remove", "test")
@@ -88,6 +90,7 @@ func TestMCPSecrets(t *testing.T) {
 
 // Rules name servers, tools and arguments; what nobody allows is refused where nobody can be asked.
 func TestMCPRules(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	rules := []struct {
 		rule string
@@ -117,6 +120,7 @@ func TestMCPRules(t *testing.T) {
 // With more tools than 40 the model searches them. What it finds comes at the end of its tools, in
 // later runs of the session too.
 func TestMCPSearch(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	c := withServer(t, "approval: full\n", 60,
 		calls("search_tool_bm25", `{"query":"thing number 17","limit":2}`, 100), calls("mcp__test__other_017", `{"text":"found"}`, 100), says("Done.", 100), says("Again.", 100))
@@ -139,6 +143,7 @@ func TestMCPSearch(t *testing.T) {
 
 // mcp.enabled, tools.discoveryMode and mcp.discoveryDefaultServers decide what the model is sent.
 func TestMCPSettings(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		settings         string
@@ -164,6 +169,7 @@ func TestMCPSettings(t *testing.T) {
 // Servers of a project start when they are trusted, by what they run; mcp.enableProjectConfig
 // leaves them out.
 func TestMCPOfAProject(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for settings, wanted := range map[string]bool{"": true, "mcp: {enableProjectConfig: false}\n": false} {
 		c := configure(t, settings+"approval: full\n", says("One.", 100), says("Two.", 100), says("Three.", 100))
@@ -212,6 +218,7 @@ func TestMCPServerIsDown(t *testing.T) {
 
 // The commands change burin's own file, and take over those of other programs.
 func TestMCPCommands(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	c := configure(t, "")
 	c.put(".cursor/mcp.json", `{"mcpServers": {"theirs": {"url": "http://127.0.0.1:1/mcp", "headers": {"X-Key": "${KEY_OF_THEIRS}"}}}}`)

@@ -49,6 +49,7 @@ func TestPostgresScripts(t *testing.T) {
 
 // The commands of docs/sessions.md are run as they stand there, against another address.
 func TestPostgresPage(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	address, ok := strings.CutSuffix(server.Database(t), "?sslmode=disable")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -42,6 +43,7 @@ const (
 // An update that is killed while a model answers loses that answer alone. While it runs, another
 // one says so and does nothing.
 func TestMemoryUpdateIsKilled(t *testing.T) {
+	pacetest.Costly(t)
 	second, asked, release := held("- [project] the second fact")
 	c := configure(t, remembering, says("One.", 100), says("Two.", 100),
 		says("- [project] the first fact", 100), second, says("- [project] the second fact", 100), says(merged, 100))

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // again is another burin in the same home and folder.
@@ -23,6 +25,7 @@ func again(cmd *exec.Cmd) *exec.Cmd {
 // A person's answers to questions of permission, and to those of the model, have their
 // effect; a client that is not known to have a person is given a time.
 func TestRPCQuestions(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	d := drive(t, machine(t, b, rpcConfig), "--mode", "rpc")
@@ -106,6 +109,7 @@ func TestRPCQuestions(t *testing.T) {
 // Two clients share a session: both are sent the same events, either answers what is asked,
 // and a client that goes to another session ends it for nobody.
 func TestRPCSharedSession(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
@@ -178,6 +182,7 @@ func TestRPCSharedSession(t *testing.T) {
 
 // A client that does not read holds up neither the session nor another client.
 func TestRPCStalledReader(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)

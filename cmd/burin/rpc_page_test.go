@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -178,6 +179,7 @@ var pageStep = regexp.MustCompile("(?ms)^```(rpc|rpc-json)\n(.*?)^```$|^<!-- (mo
 
 // The examples of the pages run as they stand there, each block in a burin of its own.
 func TestRPCPages(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, page := range []string{"rpc.md", "json.md"} {
 		t.Run(page, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -161,6 +162,7 @@ compaction: {keepRecentTokens: 200}
 
 // The pi family's own client runs every one of its methods.
 func TestPiClient(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	npm := npmFolder(t)
 	b := newBrain(t)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -25,6 +26,7 @@ var rulesModels = map[string][]string{
 // A stream rule stops an answer with the token that breaks it, on every wire format: the
 // server sends nothing after that token until the client goes away.
 func TestStreamRuleStopsWithTheToken(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	text := []llm.Event{{Type: llm.EventStart}, {Type: llm.EventTextStart}}
 	for _, token := range []string{"I ", "will ", "use ", "for", "bid", "den()"} {

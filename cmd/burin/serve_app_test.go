@@ -167,6 +167,7 @@ func (v *appVisit) weight() (sum int) {
 // A person opens the app, talks with a model and changes what was said, on a phone and on a
 // screen, light and dark: two of the four, all with BURIN_LONG. Each state is accessible and asks nobody else.
 func TestServeApp(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for i, size := range [][2]int{{390, 844}, {1280, 800}} {
 		for _, dark := range []bool{false, true} {
@@ -341,6 +342,7 @@ func (v *appVisit) manages(phone bool) {
 
 // Texts of people and of models run nothing, and load nothing from elsewhere.
 func TestServeAppHostile(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	text := strings.Join(hostile, "\n\n")
 	turn := llmtest.Turn{Events: slices.Concat(llmtest.Think(text, ""), llmtest.Say(text), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1, Output: 1}))}
@@ -369,6 +371,7 @@ func TestServeAppHostile(t *testing.T) {
 // The files of the app are compressed and stay in caches; the page is asked for again and is not
 // sent again. Who isn't signed in signs in first.
 func TestServeAppFiles(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)

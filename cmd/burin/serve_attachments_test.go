@@ -17,6 +17,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -61,6 +62,7 @@ func pictureBytes(t *testing.T, origin string) []byte {
 // A file that somebody attaches reaches the model with the message that refers to it. The transcript has
 // the reference, and nobody else has anything.
 func TestServeAttachments(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, place := range []string{"database", "pieces"} {
 		t.Run(place, func(t *testing.T) {

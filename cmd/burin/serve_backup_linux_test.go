@@ -25,6 +25,7 @@ import (
 // One server, whose database is a file, is killed again and again while people chat. What was accepted ends,
 // once, and clients hear of everything once.
 func TestServeKills(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	chats, kills := pacetest.Long(4, 10, 50), pacetest.Long(2, 10, 50)
 	p := newSingle(t)

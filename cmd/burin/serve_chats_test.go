@@ -14,6 +14,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -152,6 +153,7 @@ func TestServeChats(t *testing.T) {
 
 // A chat in which something is done can't be thrown away; what is done stops from anywhere.
 func TestServeChatBusy(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	c := serveIt(t, machine(t, b, rpcConfig))
@@ -178,6 +180,7 @@ func TestServeChatBusy(t *testing.T) {
 // A second server on the same file says which of them has a chat, and what several servers need. What is
 // thrown away with its project ends.
 func TestServeChatElsewhere(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
@@ -206,6 +209,7 @@ func TestServeChatElsewhere(t *testing.T) {
 
 // A chat that was closed because nobody used it goes on with the next request.
 func TestServeChatIdle(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	c := serveIt(t, machine(t, newBrain(t), rpcConfig+"background: {idle: 1}\n"))
 	var begun struct{ Chat chatOf }
@@ -224,6 +228,7 @@ func TestServeChatIdle(t *testing.T) {
 
 // A turn that was under way when the server ended, or was killed, goes on by itself in the next one.
 func TestServeChatGoesOn(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(sig.String(), func(t *testing.T) {
@@ -290,6 +295,7 @@ func filesWith(t *testing.T, dir, word string) (found []string) {
 
 // A person's chats are theirs alone, and go with them.
 func TestServeChatsOfPeople(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
@@ -363,6 +369,7 @@ func TestServeChatsOfPeople(t *testing.T) {
 
 // What was said in chats is found by whoever said it, and by nobody else.
 func TestServeSearch(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)

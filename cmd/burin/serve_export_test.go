@@ -16,6 +16,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // export downloads all that is kept of somebody, and gives the files by the names that they begin and end with.
@@ -66,6 +67,7 @@ func serverRooms(t *testing.T, data string) (*store.DB, *vault.Vault) {
 // A person downloads everything that is theirs, and nothing of others, unless it is locked. Of who deletes the
 // account nothing stays, even if the server is killed in the middle of it.
 func TestServeExport(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 type keptFile struct {
@@ -38,6 +39,7 @@ func (c *httpClient) send(status int, verb, path, body string, is any) string {
 // A person and the model of a chat work on the same files: each sees what the other has written,
 // and the person goes back to what was there, and takes all of it to another project.
 func TestServeFiles(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)

@@ -12,11 +12,13 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/objectstore/objecttest"
 )
 
 // A rotation while the server runs loses nothing, and the next server has sealed all again.
 func TestServeRotation(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)
@@ -84,6 +86,7 @@ func TestServeRotation(t *testing.T) {
 
 // With attachments in a bucket, the server starts if the bucket takes them.
 func TestServeBucket(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := objecttest.Start(t)
 	config := rpcConfig + "\nserver:\n  attachments: s3://" + objecttest.Bucket + "/of/burin?region=" + objecttest.Region + "&endpoint=" + s.URL + "\n"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/mode/server"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // does asks as somebody, and gives the answer, which must have the status.
@@ -66,6 +67,7 @@ func (a asker) chat(c *httpClient) string {
 
 // A person's limits hold: turns at a time, storage, and money, which ends a turn that runs.
 func TestServeLimits(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)
@@ -154,6 +156,7 @@ func noise(n int) string {
 
 // Whose groups may use some models only is refused all others, and doesn't see them.
 func TestServeModels(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)

@@ -94,6 +94,7 @@ func (f *flow) signsIn() (*http.Response, string) {
 // the settings say so; nobody becomes somebody else. With admit they are admitted, with domains and
 // groups only some.
 func TestServeOIDC(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	is := oidctest.New(t)
 	is.Person(map[string]any{"sub": "1", "email": "ann@example.org", "email_verified": true, "name": "Ann Other", "preferred_username": "ann", "roles": []string{"staff"}})
@@ -203,6 +204,7 @@ func TestServeOIDC(t *testing.T) {
 // Attackers at each step of the way get nowhere, and a provider that is down keeps nobody from
 // signing in another way.
 func TestOIDCAttacks(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	is := oidctest.New(t)
 	is.Person(map[string]any{"sub": "1", "preferred_username": "eve"})
@@ -290,6 +292,7 @@ func TestOIDCAttacks(t *testing.T) {
 
 // Behind a proxy the provider sends the browser back to the proxy's name, over https.
 func TestOIDCProxy(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	is := oidctest.New(t)
 	_, c := oidcServer(t, is, "", "--host", "burin.example.org", "--proxy", "127.0.0.1")

@@ -7,12 +7,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 var httpStep = regexp.MustCompile("(?ms)^```http\n(\\w+) (\\S+)\n(.*?)\n?\n(\\d+)\n(.*?)\n?^```$|^<!-- (model|received:)\\s(.*?)\\s*-->$")
 
 // The examples of docs/serve.md run as they stand there, one after the other on one server.
 func TestServePage(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/serve.md")
 	if err != nil {

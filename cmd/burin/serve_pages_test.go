@@ -18,6 +18,7 @@ const pictures = "PAGES_PICTURES"
 // scripts. Nothing is wider than the screen, all that is pressed is large enough for a finger,
 // and the browser complains of nothing.
 func TestPages(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)

@@ -160,6 +160,7 @@ func TestPasskeyPages(t *testing.T) {
 // What a real browser answers signs in once, for one person, at one origin, with a verified user;
 // all else is refused and logged.
 func TestPasskeyAttacks(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	v := passkeys(t, 1280, 800, false, "passkey-attacks")
 	v.joins("bob")

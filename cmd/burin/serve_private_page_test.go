@@ -148,6 +148,7 @@ func literal(t *testing.T, v any) string {
 // middle of an answer, and the next one goes on. Nothing of it is at the server, and the worker reaches nobody
 // but the server and the project's provider.
 func TestPrivatePage(t *testing.T) {
+	pacetest.Costly(t)
 	if pacetest.Long("", "ci", "whole") == "" {
 		t.Skip("tries many pass phrases, which costs on purpose: set BURIN_LONG=ci")
 	}
@@ -271,6 +272,7 @@ func TestPrivatePage(t *testing.T) {
 
 // The worker may reach the server and the project's providers, and compile WebAssembly; nothing else.
 func TestPrivateWorkerPolicy(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	c := serveIt(t, machine(t, b, rpcConfig))

@@ -51,6 +51,7 @@ func (c *httpClient) subscribed(who asker, s *pushtest.Service, title bool) (b *
 // A browser is told what happens in a chat while nobody looks: what it is about, who it is from, and no
 // more. It is told no more once somebody has signed out there.
 func TestServePush(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s, b := pushtest.Serve(t), newBrain(t)
 	cmd := pushed(t, b, s, "mailto:ann@example.org")

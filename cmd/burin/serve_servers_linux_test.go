@@ -376,6 +376,7 @@ func (p *pair) nodes(chat string) (all []nodeOf) {
 // Two servers share a database. One of them is killed again and again, and once stopped for longer than
 // its leases. Every turn that was accepted ends, once; the one that was stopped writes nothing stale.
 func TestTwoServers(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	chats, kills := pacetest.Long(8, 20, 100), pacetest.Long(2, 10, 50)
 	stop := pacetest.Long(0, 20*time.Second, time.Minute)

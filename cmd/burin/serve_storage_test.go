@@ -315,6 +315,7 @@ const (
 
 // A backup of any size is imported, served and exported with the same memory; EXP-07, EXP-19.
 func TestStorageMemory(t *testing.T) {
+	pacetest.Costly(t)
 	size := pacetest.Long(storedSize/4, storedSize, storedSize)
 	if mb := os.Getenv("BURIN_STORED_MB"); mb != "" {
 		if _, err := fmt.Sscan(mb, &size); err != nil {
@@ -397,6 +398,7 @@ func TestStorageMemory(t *testing.T) {
 
 // The commands of docs/gremlin.md run as they stand there, one after the other.
 func TestGremlinPage(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/gremlin.md")
 	if err != nil {

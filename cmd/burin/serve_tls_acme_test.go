@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/acme"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // freePorts are ports that nothing listens at, and that systems don't give to others by themselves.
@@ -151,6 +153,7 @@ func (p *pebble) reach(name, port string) (*x509.Certificate, error) {
 // A real authority issues certificates, by a question to the port of HTTPS or of HTTP. They are
 // kept, with the key of the account, where only their owner reads them.
 func TestServeACME(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	p := startPebble(t)
 	for _, tt := range []struct {
@@ -216,6 +219,7 @@ func TestServeACME(t *testing.T) {
 
 // What an authority refuses is said in one line with what to do, at once.
 func TestServeACMERefused(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	p := startPebble(t)
 	for _, tt := range []struct {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // away reads a stream to its end, which says that the server goes and when to connect again.
@@ -100,6 +102,7 @@ func TestServeDrains(t *testing.T) {
 
 // A turn that reaches no boundary is cut off after --drain; a second signal ends the server at once.
 func TestServeDrainEnds(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		name, drain string
@@ -125,7 +128,7 @@ func TestServeDrainEnds(t *testing.T) {
 				c.signal()
 			}
 			_ = c.cmd.Wait() // a signal ends it
-			if took := time.Since(began); took > tt.most || !tt.again && took < 500*time.Millisecond {
+			if took := time.Since(began); took > pacetest.Within(tt.most) || !tt.again && took < 500*time.Millisecond {
 				t.Errorf("it took %v", took)
 			}
 			killed := c.cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled()
@@ -142,6 +145,7 @@ func TestServeDrainEnds(t *testing.T) {
 
 // The log names the client that a trusted proxy does; headers of others mean nothing.
 func TestServeProxies(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		config string

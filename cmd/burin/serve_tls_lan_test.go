@@ -23,6 +23,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/certificate"
 )
 
@@ -299,6 +300,7 @@ func TestServeCode(t *testing.T) {
 
 // What the terminal shows leads to the server, and signs in there.
 func TestServeLANCode(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := serveLAN(t, machine(t, newBrain(t), rpcConfig))
 	link := readCode(t, modules(t, s.code))
@@ -440,6 +442,7 @@ func TestLANCertificate(t *testing.T) {
 
 // What can't be served is said in one line.
 func TestServeLANRefuses(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	busy, err := net.Listen("tcp", "127.0.0.1:0")

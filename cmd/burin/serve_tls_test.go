@@ -21,6 +21,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // certify writes a certificate for names, which signs itself, and its key.
@@ -215,6 +217,7 @@ func TestServeCheck(t *testing.T) {
 // Requests are counted and logged by what they are, without ids in the one and without content
 // in the other.
 func TestServeMetricsAndLog(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd, "--log")

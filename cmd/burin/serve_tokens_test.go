@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
@@ -79,6 +80,7 @@ func (c *httpClient) member(cmd *exec.Cmd, name string, role people.Role) asker 
 // Each operation is refused to whose role or rights don't include what openapi.json says that it
 // needs, and reached by who has them: by tokens, and by browsers.
 func TestServeTokens(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)
@@ -180,6 +182,7 @@ func TestServeTokens(t *testing.T) {
 
 // A token that is removed, and one that has expired, is nobody's; what is under way with it ends.
 func TestServeTokenEnds(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)
@@ -211,7 +214,7 @@ func TestServeTokenEnds(t *testing.T) {
 					break
 				}
 			}
-			if took := time.Since(began); took > 8*time.Second {
+			if took := time.Since(began); took > pacetest.Within(8*time.Second) {
 				t.Errorf("its stream went on for %v", took)
 			}
 		}(bufio.NewReader(answer.Body))
@@ -265,6 +268,7 @@ var consoleStep = regexp.MustCompile(`(?m)^\$ burin (admin .*)\n((?:[^$` + "`" +
 
 // The commands of docs/serve.md about tokens run as they stand there, one after the other.
 func TestServePageCommands(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/serve.md")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -141,6 +142,7 @@ func (s *setups) ask(prompt string, turns ...llmtest.Turn) []llm.Request {
 
 // Everything that was found works: it is in the requests, and hooks run once they are trusted.
 func TestSetupsWork(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := newSetups(t)
 	done := llmtest.Turn{Parts: []llmtest.Part{{Text: "done"}}, Events: llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1, Output: 1})}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/acp"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // answers serves lines and gives all that was written.
@@ -67,6 +68,7 @@ func TestMalformedLines(t *testing.T) {
 
 // A line that is too long is refused and skipped, and not held in memory.
 func TestLongLine(t *testing.T) {
+	pacetest.Costly(t)
 	long := io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"echo","params":"`), io.LimitReader(zeros{}, acp.MaxLine+10), strings.NewReader("\"}\n"+`{"jsonrpc":"2.0","id":2,"method":"echo","params":"alive"}`+"\n"))
 	got := strings.Join(answers(t, long, echo), "\n")
 	if !strings.Contains(got, `"code":-32600,"message":"a message is at most 64 MB long"`) || !strings.Contains(got, `"id":2,"result":"alive"`) {

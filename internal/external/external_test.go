@@ -14,6 +14,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/external"
 	"github.com/burin-dev/burin/internal/external/agenttest"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/tool/todo"
@@ -173,7 +174,7 @@ func TestDeafAgent(t *testing.T) {
 			stop()
 		}
 	})
-	if took := time.Since(began); m.StopReason != llm.StopAborted || took > 100*time.Millisecond {
+	if took := time.Since(began); m.StopReason != llm.StopAborted || took > pacetest.Within(100*time.Millisecond) {
 		t.Errorf("%s after %v", m.StopReason, took)
 	}
 	m = r.ask(t.Context(), "again", func(e llm.Event) {

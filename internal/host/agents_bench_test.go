@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
@@ -17,6 +18,7 @@ const idleBudget = 1 << 20
 
 // What agents hold that are done and stay awake: their sessions, with all that belongs to them.
 func TestIdleAgentsAreSmall(t *testing.T) {
+	pacetest.Costly(t)
 	const agents = 32
 	o := opened(t, officeOptions{forgets: true}, func(s said) []llm.Event {
 		switch {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/host"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
@@ -37,6 +38,7 @@ func noFolders(t *testing.T, home string) {
 // Somebody looks at an isolated agent that waits for its turn: it works in the folder that it has got by
 // that, and its changes come back.
 func TestQueuedIsolatedAgentIsLookedAt(t *testing.T) {
+	pacetest.Costly(t)
 	home, dir := repository(t)
 	gate, begun := make(chan struct{}), make(chan string, 2)
 	o := opened(t, officeOptions{home: home, settings: "task: {maxConcurrency: 1, isolation: {mode: auto}}\n"}, func(s said) []llm.Event {
@@ -76,6 +78,7 @@ func TestQueuedIsolatedAgentIsLookedAt(t *testing.T) {
 // An isolated agent whose conversation is open when it is done can be asked to go on there, and what it
 // changes then comes back when nobody looks any more. What the person took back meanwhile stays so.
 func TestIsolatedAgentGoesOnWhileLookedAt(t *testing.T) {
+	pacetest.Costly(t)
 	home, dir := repository(t)
 	gate, begun := make(chan struct{}), make(chan struct{}, 1)
 	o := opened(t, officeOptions{home: home, settings: "task: {isolation: {mode: auto}}\n"}, func(s said) []llm.Event {
@@ -133,6 +136,7 @@ func TestIsolatedAgentGoesOnWhileLookedAt(t *testing.T) {
 // Each time that an isolated agent ends its changes are on a branch of their own, and so are those of an
 // agent with the same name in another session.
 func TestBranchesOfAgentsHaveFreeNames(t *testing.T) {
+	pacetest.Costly(t)
 	home, dir := repository(t)
 	for range 2 {
 		o := opened(t, officeOptions{home: home, settings: "task: {isolation: {mode: auto, merge: branch}}\n"}, func(s said) []llm.Event {
@@ -253,6 +257,7 @@ func TestFollowUpsHaveTheirOwnLimits(t *testing.T) {
 // The session is closed while an isolated agent works: what it has changed is not brought back, but is
 // there when it goes on.
 func TestIsolatedAgentIsClosedAtWork(t *testing.T) {
+	pacetest.Costly(t)
 	home, dir := repository(t)
 	begun := make(chan struct{}, 1)
 	gate := make(chan struct{})
@@ -367,6 +372,7 @@ func TestStoppedCallTellsWhereChangesAre(t *testing.T) {
 
 // A later patch of the same agent does not replace the one before.
 func TestPatchesOfAgentsAreKept(t *testing.T) {
+	pacetest.Costly(t)
 	home, dir := repository(t)
 	o := opened(t, officeOptions{home: home, settings: "task: {isolation: {mode: auto}}\n"}, func(s said) []llm.Event {
 		switch {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/host"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -190,6 +191,7 @@ func TestIsolatedModesAndKinds(t *testing.T) {
 
 // By the setting the changes come back as a branch, and nothing here changes. Where isolation is off the call says so.
 func TestIsolationSettings(t *testing.T) {
+	pacetest.Costly(t)
 	for setting, want := range map[string]string{
 		"": "isolation is off", "task: {isolation: {mode: auto, merge: branch}}\n": "on the branch burin/task/one",
 		"task: {isolation: {mode: copy}}\n": "were brought back",
@@ -227,6 +229,7 @@ func TestIsolationSettings(t *testing.T) {
 // An isolated agent that is done can be asked to go on: in a folder with the files as they are now,
 // and what it changes there comes back, too.
 func TestIsolatedAgentsGoOn(t *testing.T) {
+	pacetest.Costly(t)
 	for _, await := range []bool{true, false} {
 		home := t.TempDir()
 		dir := filepath.Join(home, "project")

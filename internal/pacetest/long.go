@@ -3,6 +3,7 @@ package pacetest
 import (
 	"os"
 	"testing"
+	"time"
 )
 
 // Long chooses how long a test works. A person waits for the first size; with BURIN_LONG=ci
@@ -33,4 +34,13 @@ func Costly(t testing.TB) {
 	if Cases(true, false) {
 		t.Skip("it takes long: set BURIN_LONG=cases")
 	}
+}
+
+// Within is a limit of time as it is held: where the machine is said to be quiet, with
+// BURIN_BUDGETS=1, as it is, and elsewhere so generously that only what hangs exceeds it.
+func Within(limit time.Duration) time.Duration {
+	if os.Getenv("BURIN_BUDGETS") == "1" {
+		return limit
+	}
+	return max(20*limit, 10*time.Second)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/openai"
 	"github.com/burin-dev/burin/llm/wire"
@@ -105,6 +106,7 @@ func TestBaseURLSecret(t *testing.T) {
 }
 
 func TestDetailsQuadratic(t *testing.T) {
+	pacetest.Costly(t)
 	run := func(n int) time.Duration {
 		var b strings.Builder
 		for range n {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/wire"
 )
@@ -19,6 +20,7 @@ import (
 // asked for it stays packed, and what a caller's own client unpacks has the limits of
 // any other answer.
 func TestPackedAnswers(t *testing.T) {
+	pacetest.Costly(t)
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
 	for range 256 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/wire"
 )
 
@@ -136,6 +137,7 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 func TestSSETooLarge(t *testing.T) {
+	pacetest.Costly(t)
 	for name, in := range map[string]*endless{
 		"line":  {begin: "data: ", line: strings.Repeat("x", 4096)},
 		"lines": {line: "data: " + strings.Repeat("x", 4089) + "\n"},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -228,6 +229,7 @@ func TestGarbage(t *testing.T) {
 
 // A line that has no end is not read for ever.
 func TestEndlessLine(t *testing.T) {
+	pacetest.Costly(t)
 	conn, served := raw(t, live(t))
 	chunk := []byte(strings.Repeat("x", 1<<20))
 	_, _ = conn.Write([]byte(`{"hello":{"versions":[1],"name":"x","rights":"own"}}` + "\n"))
@@ -258,6 +260,7 @@ func TestEndlessLine(t *testing.T) {
 // A client that reads nothing holds up neither the session nor other clients, and costs a
 // bounded amount.
 func TestStalledClient(t *testing.T) {
+	pacetest.Costly(t)
 	const pieces = 50_000
 	s := live(t, llmtest.Turn{Events: llmtest.Say(strings.Repeat("a ", pieces))})
 	conn, served := raw(t, s)

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // keyFiles are private keys as their programs write them.
@@ -305,6 +307,7 @@ func TestPublicArmorStays(t *testing.T) {
 
 // No file of the standard library without a private key in it has one.
 func TestOrdinaryFilesHaveNoKeys(t *testing.T) {
+	pacetest.Costly(t)
 	n := 0
 	for _, dir := range []string{"go.sum", "encoding", "image", "net", "crypto", "compress", "time", "html", "vendor"} {
 		err := filepath.WalkDir(filepath.Join(goRoot(t), "src", dir), func(path string, d os.DirEntry, err error) error {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 const testKey = "a key of tests"
@@ -383,6 +385,7 @@ func TestNoAllocationWithoutSecrets(t *testing.T) {
 
 // What no text can do is make the work grow faster than its length.
 func TestWorkIsLinear(t *testing.T) {
+	pacetest.Costly(t)
 	for _, unit := range []string{
 		"password=", "eyJ", "-eyJ.", "https://a:b", "://", "-----BEGIN PRIVATE KEY-----\n", "AKIAABCDEFGHIJKLMNOP ", "twilio:",
 		"discord=aaaaaaaaaaaaaaaaaaaaaaaaa.", "bearer a", "sig=", "SECRET.A.bcdfghjkmn", "secret.", "token: \"", "a", "\\",

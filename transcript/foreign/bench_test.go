@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/transcript/foreign"
 )
 
@@ -60,6 +61,7 @@ func export(t testing.TB, path string, size int) int64 {
 
 // A large export is never in memory as a whole.
 func TestMemoryIsThatOfOneConversation(t *testing.T) {
+	pacetest.Costly(t)
 	path := filepath.Join(t.TempDir(), "conversations.json")
 	size := export(t, path, 24<<20)
 	var m runtime.MemStats

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/transcript/foreign"
 )
 
 // One endless line costs an import that line, whatever program wrote it: it is listed,
 // and the rest is there.
 func TestEndlessLine(t *testing.T) {
+	pacetest.Costly(t)
 	for _, f := range single(t) {
 		if filepath.Ext(f) != ".jsonl" {
 			continue

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript/foreign"
 	"github.com/google/go-cmp/cmp"
@@ -337,6 +338,7 @@ func TestImportStops(t *testing.T) {
 
 // Long conversations of one branch cost no more than their length.
 func TestDeepTree(t *testing.T) {
+	pacetest.Costly(t)
 	var b strings.Builder
 	const depth = 20_000
 	b.WriteString(`[{"id":"d","mapping":{`)

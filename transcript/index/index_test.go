@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/index"
 )
@@ -270,6 +271,7 @@ func TestManyEntries(t *testing.T) {
 }
 
 func TestDamagedIndex(t *testing.T) {
+	pacetest.Costly(t)
 	s := newSessions(t)
 	for i := range 300 {
 		s.put("/a", fmt.Sprint("s", i), header(fmt.Sprint("s", i), "/a", ""), said("e1", "user", fmt.Sprintf("alpha unique%d", i)))

@@ -124,6 +124,7 @@ func (w *wire) back(client, server net.Conn) {
 // A connection that breaks during a commit loses nothing and repeats nothing, whether the
 // server had the commit or not.
 func TestBrokenCommit(t *testing.T) {
+	pacetest.Costly(t)
 	server := pgtest.Shared(t)
 	for name, arrives := range map[string]bool{"arrives": true, "is lost": false} {
 		t.Run(name, func(t *testing.T) {

@@ -12,12 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/transcript/pgstore"
 )
 
 // Whatever goes wrong with a server is said on one line, without a password.
 func TestServerErrors(t *testing.T) {
+	pacetest.Costly(t)
 	server := pgtest.Start(t, pgtest.Options{})
 	server.Exec(t, "postgres",
 		"CREATE ROLE ann LOGIN PASSWORD 'quince' IN ROLE "+pgtest.Guarded, "CREATE ROLE bob LOGIN",
@@ -82,6 +84,7 @@ func TestServerErrors(t *testing.T) {
 
 // A server that only reads shows its sessions, and says why it takes no others.
 func TestStandby(t *testing.T) {
+	pacetest.Costly(t)
 	server := pgtest.Start(t, pgtest.Options{})
 	db := openDB(t, server.Database(t))
 	closeStore(t, create(t, db, "s", "{1}"))
@@ -133,6 +136,7 @@ func TestCheck(t *testing.T) {
 
 // A role that owns nothing but a schema that was made for it can use it.
 func TestLimitedRole(t *testing.T) {
+	pacetest.Costly(t)
 	server := pgtest.Start(t, pgtest.Options{})
 	server.Exec(t, "postgres", "CREATE ROLE bob LOGIN", "CREATE DATABASE shared", "REVOKE CREATE ON DATABASE shared FROM PUBLIC")
 	server.Exec(t, "shared", "CREATE SCHEMA burin AUTHORIZATION bob")
@@ -142,6 +146,7 @@ func TestLimitedRole(t *testing.T) {
 
 // A password comes from wherever libpq has it, and one that is given comes first.
 func TestPasswords(t *testing.T) {
+	pacetest.Costly(t)
 	server := pgtest.Start(t, pgtest.Options{})
 	server.Exec(t, "postgres", "CREATE ROLE ann LOGIN PASSWORD 'quince' IN ROLE "+pgtest.Guarded)
 	address := server.AddressOf("ann", "postgres")

@@ -19,6 +19,7 @@ import (
 	"github.com/lib/pq"
 	"go.uber.org/goleak"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/pgstore"
@@ -144,6 +145,7 @@ func (p *place) crash() {
 const childAddress = "BURIN_TEST_POSTGRES"
 
 func TestSurvivesKills(t *testing.T) {
+	pacetest.Costly(t)
 	address := os.Getenv(childAddress)
 	if address == "" {
 		address = pgtest.Shared(t).Database(t)
@@ -174,6 +176,7 @@ func TestSurvivesKills(t *testing.T) {
 
 // What was acknowledged survives a crash of the server, and the store goes on with it.
 func TestServerCrash(t *testing.T) {
+	pacetest.Costly(t)
 	server := pgtest.Start(t, pgtest.Options{Durable: true})
 	db := openDB(t, server.Database(t))
 	s := create(t, db, "s", "{1}")
@@ -324,6 +327,7 @@ func TestTakenOver(t *testing.T) {
 
 // A lease is renewed for as long as the store is open, and a store that has lost it knows.
 func TestRenewal(t *testing.T) {
+	pacetest.Costly(t)
 	ctx := context.Background()
 	db := tempDB(t)
 	closeStore(t, create(t, db, "s"))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/process/killtest"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/place"
@@ -72,6 +73,7 @@ func rewritten(path string, k place.Keys, change *strings.Replacer) error {
 // the session is whole in its place, under one of the keys or none; what belonged to it is
 // there or in the trash, and all of that can be done again.
 func TestKillDuringConvert(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	const messages, outputs = 60, 10
 	for range 10 {

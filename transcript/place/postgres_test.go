@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
@@ -45,6 +46,7 @@ func TestSecretNames(t *testing.T) {
 
 // A session on a server, encrypted, that its password in the address opens.
 func TestServer(t *testing.T) {
+	pacetest.Costly(t)
 	server := pgtest.Start(t, pgtest.Options{})
 	server.Exec(t, "postgres", "CREATE ROLE ann LOGIN PASSWORD 'quince' IN ROLE "+pgtest.Guarded, "CREATE DATABASE talks OWNER ann")
 	shown := server.AddressOf("ann", "talks") + "#one"
@@ -94,6 +96,7 @@ func TestServer(t *testing.T) {
 
 // What is said while the server is away is kept when it is back, once.
 func TestServerAway(t *testing.T) {
+	pacetest.Costly(t)
 	server := pgtest.Start(t, pgtest.Options{Durable: true})
 	name := server.Database(t) + "#one"
 	l, err := place.Create(t.Context(), name, nil, false, transcript.Header{ID: "i", CWD: "/"}, transcript.Options{})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/sealed"
 	"github.com/burin-dev/burin/transcript/storetest"
@@ -135,6 +136,7 @@ func openFile(path string, k sealed.Key) (transcript.Store, error) {
 }
 
 func TestSurvivesKills(t *testing.T) {
+	pacetest.Costly(t)
 	storetest.RunKilled(t, func(dir string) (transcript.Store, error) {
 		return openFile(filepath.Join(dir, "session.jsonl"), key(t, 1))
 	})

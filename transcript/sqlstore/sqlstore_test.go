@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"modernc.org/sqlite"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/sqlstore"
 	"github.com/burin-dev/burin/transcript/storetest"
@@ -143,6 +144,7 @@ func (p *place) crash() {
 }
 
 func TestSurvivesKills(t *testing.T) {
+	pacetest.Costly(t)
 	storetest.RunKilled(t, func(dir string) (transcript.Store, error) {
 		ctx := context.Background()
 		db := openDB(t, filepath.Join(dir, "sessions.db"))

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -40,9 +41,22 @@ type Opener struct {
 	Small bool
 }
 
-// Run tests a store. open gives a new place each time.
+// Run tests a store. open gives a new place each time. Tests of many cases are left out unless all
+// cases are to be tried.
 func Run(t *testing.T, open func(t *testing.T) *Opener) {
+	run(t, open, pacetest.Costly)
+}
+
+// RunWhole is [Run] of a store that is quick enough for all of it.
+func RunWhole(t *testing.T, open func(t *testing.T) *Opener) {
+	run(t, open, func(testing.TB) {})
+}
+
+func run(t *testing.T, open func(t *testing.T) *Opener, costly func(testing.TB)) {
 	s := suite{open}
+	many := func(test func(*testing.T)) func(*testing.T) {
+		return func(t *testing.T) { costly(t); test(t) }
+	}
 	for _, tt := range []struct {
 		name string
 		test func(*testing.T)
@@ -51,17 +65,17 @@ func Run(t *testing.T, open func(t *testing.T) *Opener) {
 		{"order", s.testOrder},
 		{"odd bytes", s.testOddBytes},
 		{"bytes", s.testBytes},
-		{"large", s.testLarge},
+		{"large", many(s.testLarge)},
 		{"refused", s.testRefused},
 		{"yield", s.testYield},
-		{"replace", s.testReplace},
+		{"replace", many(s.testReplace)},
 		{"replace from itself", s.testReplaceFromItself},
 		{"replace refused", s.testReplaceRefused},
-		{"history", s.testHistory},
+		{"history", many(s.testHistory)},
 		{"crash", s.testCrash},
 		{"power cut", s.testPowerCut},
-		{"faults", s.testFaults},
-		{"short writes", s.testShortWrites},
+		{"faults", many(s.testFaults)},
+		{"short writes", many(s.testShortWrites)},
 	} {
 		t.Run(tt.name, tt.test)
 	}

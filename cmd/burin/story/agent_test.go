@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -35,6 +36,7 @@ func TestAgent(t *testing.T) {
 	s.sees("one.txt")
 	s.answer("y")
 	s.WaitText("It is written.")
+	s.WaitGone("Working") // the agent's turn ends a moment after its last words
 	if got := s.read("one.txt"); got != "first\n" {
 		t.Errorf("one.txt is %q", got)
 	}
@@ -77,6 +79,7 @@ func TestAgentAbort(t *testing.T) {
 // A session with an agent is resumed, and another branch of it is another session for the
 // agent. What burin does not know as a command is the agent's.
 func TestAgentBranch(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	turns := []llmtest.Turn{say("Blue, by scattering."), say("Four."), say("Red, by scattering."), say("At dusk.")}
 	s := begin(t, turns, guest(t))

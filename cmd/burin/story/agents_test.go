@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -142,6 +143,7 @@ func TestAgentsAreWatched(t *testing.T) {
 
 // A question of an agent says who asks, shows what it would write, and is answered as any other.
 func TestAgentAsks(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	m := teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
 		switch {
@@ -223,6 +225,7 @@ func TestAgentHub(t *testing.T) {
 // An agent in the background is one of the jobs: it is listed with commands, and stopped there, as the
 // hub says too.
 func TestAgentsAmongJobs(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	var m *team
 	m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
@@ -330,6 +333,7 @@ func TestParkedAgentIsAsked(t *testing.T) {
 // The hub has what works on the whole machine: the session's own commands, and other sessions with
 // their agents and commands. Enter joins one of them.
 func TestHubShowsOtherSessions(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	var m *team
 	m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {

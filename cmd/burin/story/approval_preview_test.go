@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // What a grant would have changed of earlier calls is what is shown with it: not what was
 // allowed anyway, and not the call that is asked about.
 func TestGrantShowsWhatItChanges(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		call("bash", `{"command":"echo one; sleep 0"}`),
@@ -94,6 +96,7 @@ func TestEditIsSeenBeforeYes(t *testing.T) {
 
 // The conversation can be read while a question waits, which comes back as it was.
 func TestReadBeforeAnswering(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{call("bash", `{"command":"mkdir now"}`), say("As you like.")})
 	s.send("the first prompt")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -96,6 +97,7 @@ func TestApprovalShowsTheCommand(t *testing.T) {
 // A command that is longer than the screen says that there is more, and all of it can be
 // read; a terminal of one cell answers nothing by itself.
 func TestApprovalLong(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	var lines strings.Builder
 	for i := range 100 {
@@ -146,6 +148,7 @@ func TestApprovalsTogether(t *testing.T) {
 
 // burin that is told to end while a question waits ends at once, and nothing runs.
 func TestApprovalAtTheEnd(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGHUP": syscall.SIGHUP, "SIGKILL": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/tool/permit"
 )
@@ -102,6 +103,7 @@ func TestStopInQuestion(t *testing.T) {
 // Every answer is one line, and says what is allowed, where and how long. The question mark
 // opens and closes the fine print of the one that is selected.
 func TestAnswersAreOneLine(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	deep := "internal/platform/permission/a-rather-long-name-of-a-folder"
 	s := begin(t, []llmtest.Turn{

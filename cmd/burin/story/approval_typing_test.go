@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -41,6 +42,7 @@ func TestMessageInAQuestion(t *testing.T) {
 
 // The same at the speed of a person's fingers, key by key.
 func TestSlowMessageInAQuestion(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := dangerous(t)
 	s.answer()
@@ -109,6 +111,7 @@ func TestNoteThatIsLeft(t *testing.T) {
 
 // One letter is enough, where nothing follows it.
 func TestOneLetterAnswers(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := dangerous(t)
 	s.answer("y")

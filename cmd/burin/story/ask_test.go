@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -28,6 +29,7 @@ func TestModelAsks(t *testing.T) {
 // Several questions are answered one by one, in own words where none fits, and shown
 // before they are sent.
 func TestModelAsksMore(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		call("ask", `{"questions":[{"id":"db","question":"Which database?","options":[{"label":"SQLite"},{"label":"Postgres"}]},`+

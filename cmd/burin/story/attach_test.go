@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
@@ -30,6 +31,7 @@ func (s *story) beside(args ...string) *story {
 // asked in one is answered in the other, the second steers, and when the first is killed the
 // second goes on without losing what was accepted.
 func TestOneSessionManyFaces(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	held := gated("Never said.")
 	defer held.open()
@@ -166,6 +168,7 @@ func TestLeaveAJoinedSession(t *testing.T) {
 // A script asks, and waits until a terminal joins and answers; without that setting, or when
 // its time is over, the question is refused.
 func TestAnswerAScript(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		config string
@@ -213,6 +216,7 @@ func TestAnswerAScript(t *testing.T) {
 
 // Nobody to join: what to do is said.
 func TestAttachToNobody(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Hello.")})
 	s.send("hello")
@@ -237,6 +241,7 @@ func (s *story) run(args ...string) (string, error) {
 // A command that burin runs can't join the session that runs it, and answer its own
 // question.
 func TestCommandCannotAttach(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Hello."), call("bash", `{"command":"`+program(t)+` attach --mode json; echo over"}`), say("Done.")},
 		func(o *setting) { o.args = []string{"--approval", "full", "--sandbox", "full"} })
@@ -256,6 +261,7 @@ func TestCommandCannotAttach(t *testing.T) {
 // Who joins a session that works sees its calls under way, with what their agents do. They end in
 // place, and stand there once.
 func TestAttachDuringCalls(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	t.Run("command", func(t *testing.T) {
 		t.Parallel()

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/burin-dev/burin/internal/mode/tui/robot"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -157,6 +158,7 @@ func TestBackground(t *testing.T) {
 // A session that nothing was said in yet is found, by its id and as the last of the folder.
 // Ended, it leaves nothing.
 func TestBackgroundWithoutPrompt(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := without(t, []llmtest.Turn{say("Good morning.")})
 	first := s.background()
@@ -180,6 +182,7 @@ func TestBackgroundWithoutPrompt(t *testing.T) {
 // What goes wrong at the start is said by the command, with its exit code, and nothing is
 // left.
 func TestBackgroundRefused(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := without(t, nil)
 	id := s.background()
@@ -209,6 +212,7 @@ func TestBackgroundRefused(t *testing.T) {
 // Without a face and without work it ends after background.idle. Work, a job and a face
 // each keep it.
 func TestBackgroundIdle(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for name, keep := range map[string]func(s *story, g gate) (release func()){
 		"nothing": func(s *story, _ gate) func() {
@@ -268,6 +272,7 @@ func (s *story) waitFor(what string, is func() bool) {
 
 // Killed, it leaves no process; told to end, it ends in order, and says what stops.
 func TestBackgroundEnds(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "terminated": syscall.SIGTERM, "hung up": syscall.SIGHUP} {
 		t.Run(name, func(t *testing.T) {
@@ -303,6 +308,7 @@ func TestBackgroundEnds(t *testing.T) {
 
 // The terminal in which it was begun is closed: it goes on.
 func TestBackgroundOutlivesItsTerminal(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	g := gated("Here I still am.")
 	defer g.open()
@@ -325,6 +331,7 @@ func TestBackgroundOutlivesItsTerminal(t *testing.T) {
 // runtime directory. The background session works on meanwhile, and is continued from another
 // terminal.
 func TestBackgroundSurvivesLogout(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	g := gated("Here I still am.")
 	defer g.open()
@@ -390,6 +397,7 @@ func inSession(t *testing.T, id int) (pids []int) {
 
 // A question waits for a face where the settings say so; else it is refused.
 func TestBackgroundAsks(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for name, made := range map[string]bool{"refuse": false, "wait": true, "unset": true} {
 		t.Run(name, func(t *testing.T) {
@@ -419,6 +427,7 @@ func TestBackgroundAsks(t *testing.T) {
 // Its log tells of what failed, is its user's own, begins anew when it is large, and has no
 // secret.
 func TestBackgroundLog(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	const secret = "sk-ant-api03-Hq7fB2mXw9LrT4vKc8NzYd1JgPs6Ue3Ao5Ei0Wq"
 	s := without(t, []llmtest.Turn{{Fault: llmtest.Fault{Error: &llm.Error{Kind: llm.ErrInvalidRequest, Message: "not with " + secret}}}})
@@ -439,6 +448,7 @@ func TestBackgroundLog(t *testing.T) {
 
 // Standard input is part of the prompt.
 func TestBackgroundReadsStandardInput(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := without(t, []llmtest.Turn{say("It is good.")})
 	cmd := s.command("--background", "--model", "anthropic/claude-opus-4-5", "review this")
@@ -455,6 +465,7 @@ func TestBackgroundReadsStandardInput(t *testing.T) {
 // A session that asks is listed as waiting, from any folder and without a runtime directory, as
 // after a logout; its log follows it until it ends, and looking at it is no company.
 func TestBackgroundIsFoundAgain(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := without(t, []llmtest.Turn{call("bash", `{"command":"touch made"}`), say("It is over.")})
 	id := s.background("--approval", "ask", "make it")
@@ -502,6 +513,7 @@ func TestBackgroundIsFoundAgain(t *testing.T) {
 // A session goes to the background from its terminal: a job that ran is named, the work that was
 // interrupted continues, with the mode that the person had chosen.
 func TestBackgroundCommand(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	g := gated("Never said.")
 	defer g.open()
@@ -547,6 +559,7 @@ func TestBackgroundCommand(t *testing.T) {
 // Agents that work in the background stop with the terminal, too: the session continues, and its
 // model reads which were interrupted.
 func TestBackgroundCommandWithAgents(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	var m *team
 	m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {

@@ -113,6 +113,7 @@ func settle(s *story) {
 // Nothing runs while nothing happens. Go's own monitor of the program looks once a
 // minute, which is two wake-ups of its thread, and is let off.
 func TestIdle(t *testing.T) {
+	pacetest.Costly(t)
 	beside(t)
 	const monitor = 2
 	span := pacetest.Long(10*time.Second, 10*time.Second, time.Minute)
@@ -137,6 +138,7 @@ func TestIdle(t *testing.T) {
 
 // A spinner turns ten times a second while the model says nothing.
 func TestSpinner(t *testing.T) {
+	pacetest.Costly(t)
 	beside(t)
 	span := 3 * time.Second
 	if quietMachine() {
@@ -338,6 +340,7 @@ func printed(t *testing.T, model *llmtest.Server) {
 
 // An answer at the speed of models costs a frame for several tokens.
 func TestPace(t *testing.T) {
+	pacetest.Costly(t)
 	beside(t)
 	length := 300
 	if quietMachine() {

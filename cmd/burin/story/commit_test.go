@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // /commit shows what it would commit and commits once the person says yes.
 func TestCommit(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	divided := `{"commits":[{"message":"clock: tell the time","changes":["1"]},{"message":"docs: begin","changes":["2"]}]}`
 	s := begin(t, []llmtest.Turn{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/robot"
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // aSession writes the file of a session of a folder.
@@ -61,6 +62,7 @@ func (s *story) line(want string) {
 // In a real bash, without the package bash-completion, Tab lists sessions with their titles, and
 // completes settings, themes, commands and files.
 func TestBashCompletes(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := shellStory(t, "bash", "--norc", "--noprofile", "-i")
 	s.WaitText("SHELL$")

@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // A program that needs a person gets the terminal: they see it, type into it, go back to
 // burin while it runs, and the model reads what it said.
 func TestProgramWithTerminal(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		call("bash", `{"command":"printf 'Name? '; read name; echo hello, $name; stty size; stty -echo; printf 'Secret? '; read secret; stty echo; echo; echo ${#secret} letters; test -t 1 && echo terminal","tty":true}`),
@@ -48,6 +50,7 @@ func TestProgramWithTerminal(t *testing.T) {
 
 // A program that nobody wants is stopped, and the model is told.
 func TestProgramWithTerminalIsStopped(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		call("bash", `{"command":"read forever","tty":true}`),

@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/mode/tui/robot"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // The demo needs neither key nor network, and asks what every session asks.
 func TestDemo(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	home := t.TempDir()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()

@@ -3,11 +3,13 @@ package story_test
 import (
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // A session that is kept in a database goes to the trash of that, too.
 func TestDropInDatabase(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Because of scattering.")}, func(o *setting) { o.args = []string{"--session", "talks.db"} })
 	s.send("why is the sky blue?")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -147,6 +148,9 @@ func TestSettingEffects(t *testing.T) {
 		},
 	} {
 		t.Run(e.key, func(t *testing.T) {
+			if e.key != "symbolPreset" && e.key != "hideThinkingBlock" { // one of each kind shows that settings arrive
+				pacetest.Costly(t)
+			}
 			t.Parallel()
 			seen := func(config string) string {
 				var turns []llmtest.Turn
@@ -198,6 +202,7 @@ func bells(s *story) string {
 
 // The setup is mentioned at the first start, or not at all.
 func TestSetupWizardSetting(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, mentioned := range []bool{true, false} {
 		s := begin(t, []llmtest.Turn{say("The end.")}, func(o *setting) {
@@ -214,6 +219,7 @@ func TestSetupWizardSetting(t *testing.T) {
 
 // Messages that wait are read one after the other, or all at once.
 func TestQueueSettings(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, tt := range []struct{ key, config, press, want string }{
 		{"steeringMode", "one-at-a-time", "enter", "first"},
@@ -253,6 +259,7 @@ func TestQueueSettings(t *testing.T) {
 
 // A message stops what runs, or waits for it.
 func TestInterruptSetting(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for mode, finishes := range map[string]bool{"immediate": false, "wait": true} {
 		t.Run(mode, func(t *testing.T) {
@@ -281,6 +288,7 @@ func TestInterruptSetting(t *testing.T) {
 
 // The newest session of the folder comes back by itself.
 func TestAutoResumeSetting(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for config, back := range map[string]bool{"autoResume: true\n": true, "autoResume: false\n": false} {
 		s := begin(t, []llmtest.Turn{say("The end.")}, func(o *setting) { o.config = config })
@@ -299,6 +307,7 @@ func TestAutoResumeSetting(t *testing.T) {
 // A conversation is compacted while nothing happens: where that is on, from a size, after a
 // time.
 func TestIdleCompactionSettings(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		key, config string
@@ -334,6 +343,7 @@ func TestIdleCompactionSettings(t *testing.T) {
 // Of a branch that doesn't fit, the oldest part is not summarized: how much fits depends on
 // the reserve.
 func TestBranchReserveSetting(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	const turns = 9
 	long := strings.Repeat("A long answer about sums. ", 160) // a thousand tokens
@@ -383,6 +393,7 @@ func TestBranchReserveSetting(t *testing.T) {
 
 // A confined command writes where sandbox.writable lets it.
 func TestWritableSetting(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, writable := range []bool{true, false} {
 		var outside string
@@ -405,6 +416,7 @@ func TestWritableSetting(t *testing.T) {
 
 // A hook writes outside of the workspace where hooks are not confined.
 func TestConfinedHooksSetting(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, confined := range []bool{true, false} {
 		var outside string

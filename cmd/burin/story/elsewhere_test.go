@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -44,6 +45,7 @@ func TestExportOfNothing(t *testing.T) {
 // /move goes on in another folder, in the same terminal. One that is not there is no place
 // to move to.
 func TestMove(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Fine."), say("Here.")})
 	s.send("hello")

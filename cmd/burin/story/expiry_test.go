@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // A question that nobody answers in time is answered with what the model recommends, and
 // the model is told so.
 func TestQuestionTimesOut(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		call("ask", `{"questions":[{"id":"db","question":"Which database?","options":[{"label":"SQLite"},{"label":"Postgres"}],"recommended":1}]}`),
@@ -42,6 +44,7 @@ func TestQuestionWaitsInPlanMode(t *testing.T) {
 
 // A grant that lasts shows until when, and the list of rules has it.
 func TestGrantExpires(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{call("write", `{"path":"one.txt","content":"first\n"}`), say("Written.")}, func(o *setting) {
 		o.config = "permissions: {grantDays: 30}\n"

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -172,6 +173,7 @@ func (m *machine) digest(epoch string, from uint64) (digest string, n int) {
 // A terminal, a JSON client, an RPC client and an editor have one session open at once. Each
 // sends a prompt, a question is answered in another one, and all are told the same.
 func TestAllFacesShareASession(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		say("Hello from the terminal."), call("bash", `{"command":"touch made"}`), say("Made for RPC."), say("Said for JSON."), say("Said for the editor."), say("Last words."),

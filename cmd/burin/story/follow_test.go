@@ -10,6 +10,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/theme"
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // has writes one of burin's files as an editor does: it writes a new file and renames it.
@@ -70,8 +71,8 @@ func TestThemeFollowsItsFile(t *testing.T) {
 	s.configured("mine")
 	s.waitBorder(255, 0, 0)
 	s.has("themes/mine.json", oneColor(t, "#00ff00"))
+	s.WaitText("reloaded: theme") // it is gone after a moment
 	s.waitBorder(0, 255, 0)
-	s.WaitText("reloaded: theme")
 
 	s.has("themes/mine.json", strings.Replace(oneColor(t, "#0000ff"), `"accent"`, `"acent"`, 1))
 	s.WaitText(`mine.json:3: unknown color "acent" (did you mean "accent"?)`)
@@ -88,6 +89,7 @@ func TestThemeFollowsItsFile(t *testing.T) {
 // Settings hold as soon as the file is saved, where they can; one line names those that wait for
 // the next session. A file with a mistake changes nothing.
 func TestSettingsFollowTheirFile(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, nil, wide, func(o *setting) { o.config = "statusLine: {preset: minimal}\n" })
 	s.WaitGone("$0.00")

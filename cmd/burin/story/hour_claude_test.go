@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // A user of Claude Code types what they always type. docs/howto/from-claude-code.md tells it.
 func TestFirstHourFromClaudeCode(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	h := aHour(t, map[string]llmtest.Turn{
 		"Write AGENTS.md": say("AGENTS.md is written."),

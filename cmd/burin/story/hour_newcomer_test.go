@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // A newcomer has no key, makes the mistakes that everybody makes, and goes home with a bug
 // that is fixed. docs/tutorial.md is their way; TestFirstRunDemo and TestDemo show the demo.
 func TestFirstHourOfANewcomer(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	long := gated("It begins")
 	defer long.open()

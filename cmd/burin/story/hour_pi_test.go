@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // A user of pi does the same with burin. docs/howto/from-pi.md tells it.
 func TestFirstHourFromPi(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	poem := gated("The poem.")
 	defer poem.open()

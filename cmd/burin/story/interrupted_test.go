@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -25,6 +26,7 @@ func (s *story) results() (texts []string) {
 // The owner is killed while calls are under way. Who goes on learns that they may have run,
 // the person and the model, and nothing runs again.
 func TestCallsOfADeadOwner(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	calls := llmtest.Turn{Parts: []llmtest.Part{
 		{Call: "read", Args: `{"path":"README.md"}`},

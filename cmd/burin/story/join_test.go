@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 	"github.com/burin-dev/burin/session"
 )
@@ -68,6 +69,7 @@ func TestScriptJoins(t *testing.T) {
 // Flags that can't hold in a session of another process are refused, and so is another
 // model.
 func TestScriptCannotChangeTheOwner(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := without(t, []llmtest.Turn{say("Hello."), say("To the script.")})
 	id := s.background("say hello")
@@ -91,6 +93,7 @@ func TestScriptCannotChangeTheOwner(t *testing.T) {
 
 // A script that is interrupted stops what it asked for; what waits for others goes on.
 func TestScriptJoinsAndIsInterrupted(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	held := gated("Never said.")
 	defer held.open()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -61,6 +62,7 @@ func (s *story) closing(notYet string) {
 // Whoever leaves a session while a command in it does not end can go on typing; what is
 // sent is for the next one.
 func TestLeaveWhileACommandDoesNotEnd(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := busy(t, say("Here I am."))
 	s.send("/new")
@@ -77,6 +79,7 @@ func TestLeaveWhileACommandDoesNotEnd(t *testing.T) {
 // Commands that open sessions are done one after the other, with what was sent between
 // them; Esc takes back what waits.
 func TestLeaveTwice(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	// The second may be left before its prompt has reached the model.
 	answer := llmtest.Turn{Reply: func(q *llm.Request) []llm.Event {
@@ -112,6 +115,7 @@ func TestLeaveTwice(t *testing.T) {
 
 // A session that is opened once more is closed before: its file has one owner.
 func TestResumeTheSessionThatIsOpen(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := busy(t, say("Still me."))
 	s.send("/resume")
@@ -136,6 +140,7 @@ func TestResumeTheSessionThatIsOpen(t *testing.T) {
 // Quitting waits for what does not end, with a screen that lives; whoever insists does
 // not wait. What was typed is there again next time.
 func TestQuitWhileACommandDoesNotEnd(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := busy(t)
 	s.send("/quit")
@@ -152,6 +157,7 @@ func TestQuitWhileACommandDoesNotEnd(t *testing.T) {
 
 // Ctrl+C twice, while burin closes the session, ends it at once.
 func TestQuitAtOnce(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := busy(t)
 	s.Press("ctrl+c", "ctrl+c")

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // A terminal that nobody reads holds burin up, as it does every program; but not when it
 // is told to end.
 func TestEndWhileNobodyReads(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, nil)
 	var held time.Duration
@@ -39,6 +41,7 @@ func TestEndWhileNobodyReads(t *testing.T) {
 
 // A terminal that is read again after a while shows everything, and nothing was lost.
 func TestTerminalHeld(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say(words(4000)), say("Still here.")})
 	s.send("tell me a lot")
@@ -58,6 +61,7 @@ func TestTerminalHeld(t *testing.T) {
 
 // The session of a burin that still runs is joined: both terminals have it.
 func TestContinueOfARunningSession(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("The first answer."), say("The second answer.")})
 	s.send("the first prompt")
@@ -80,6 +84,7 @@ func TestContinueOfARunningSession(t *testing.T) {
 
 // Terminals that say little of themselves, or nothing, are good enough.
 func TestPoorTerminals(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for name, env := range map[string][]string{
 		"dumb": {"TERM=dumb", "COLORTERM="}, "none": {"TERM=", "COLORTERM="}, "C": {"LANG=C", "LC_ALL=C"}, "no colours": {"NO_COLOR=1"},

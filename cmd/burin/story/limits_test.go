@@ -86,6 +86,7 @@ func manyCalls(n int) []llm.Event {
 
 // A paste of 10 MB, and an output with a line of 1 MB, are taken in their stride.
 func TestMonstrousInput(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Read.")})
 	began := time.Now()

@@ -4,11 +4,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // A session of 100,000 messages is gone on with. The first key is there within 0.3
 // seconds, and the transcript opens at its end.
 func TestLongSession(t *testing.T) {
+	pacetest.Costly(t)
 	path := messages(t, 100_000, 2000)
 	began := time.Now()
 	s := begin(t, nil, func(o *setting) { o.quiet, o.args = true, []string{"--resume", path} })

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -13,6 +14,7 @@ const sample = "# Colours\n\nThe **strong** word, `code` and a [link](https://ex
 
 // One conversation as different terminals and settings show it.
 func TestLooks(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, look := range []struct {
 		name string
@@ -61,6 +63,7 @@ func TestLooks(t *testing.T) {
 
 // A screen reader gets plain lines: no borders, nothing that turns, nothing repeated.
 func TestScreenReader(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	first := gated("| name | size |\n|---|---|\n| one | 12 |\n\n```go\nx := 1\n```\n\n---\n\nA plain answer.")
 	defer first.open()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -39,6 +40,7 @@ func TestModel(t *testing.T) {
 
 // The format of edits follows the model, unless one is configured.
 func TestEditToolFollowsModel(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for name, engine := range map[string]string{"follows": "", "configured": "edit: {mode: hashline}\n"} {
 		t.Run(name, func(t *testing.T) {

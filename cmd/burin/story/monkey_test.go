@@ -28,6 +28,7 @@ import (
 // With BURIN_LONG=ci the program looks for data races; with BURIN_LONG=1 it plays for minutes,
 // too. BURIN_SEED repeats a game.
 func TestMonkey(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes its time")

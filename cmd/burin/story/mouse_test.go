@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -90,6 +91,7 @@ func TestMouseIsSwitched(t *testing.T) {
 // In the reader of the conversation the wheel scrolls, a click selects what was said, and a
 // second one unfolds it where it stands.
 func TestMouseInTranscript(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	lines := make([]string, 40)
 	for i := range lines {
@@ -120,6 +122,7 @@ func TestMouseInTranscript(t *testing.T) {
 // With tui.mouse at always, lists that stand in the prompt's place are clicked on wherever on the
 // screen they stand, below a conversation and at its top.
 func TestMouseInList(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Blue, by scattering."), say("Four."), say("Red, by scattering.")}, withMouse)
 	s.send("/theme")
@@ -217,6 +220,7 @@ func TestMouseAnswers(t *testing.T) {
 
 // The mouse is given back with the terminal: to the shell, and when burin is killed.
 func TestMouseIsGivenBack(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, nil, withMouse, func(o *setting) { o.shell = true })
 	s.send("/settings")
@@ -250,6 +254,7 @@ func TestMouseIsGivenBack(t *testing.T) {
 // A program that takes the terminal over has it without burin's mouse, and a click that it asks
 // for itself is its own.
 func TestMouseAndPrograms(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		call("bash", `{"command":"printf 'Name? '; read name; echo hello, $name","tty":true}`),

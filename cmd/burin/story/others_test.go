@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // /resume lists conversations of other programs behind burin's own, imports the one that is
 // chosen, and lists it once from then on.
 func TestResumeOtherProgram(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Nests."), say("As twilight.")})
 	record := func(dir, id, asks, says string) {

@@ -3,6 +3,7 @@ package story_test
 import (
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -25,6 +26,7 @@ func TestTodoPanel(t *testing.T) {
 
 // A command in the background is shown while it runs, and can be stopped.
 func TestBackgroundJob(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		call("bash", `{"command":"echo started; exec sleep 1000","background":true}`), say("It runs."),

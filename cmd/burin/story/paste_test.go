@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -27,6 +28,7 @@ func TestPaste(t *testing.T) {
 
 // Ten megabytes are there within a second, and nothing of them is lost.
 func TestHugePaste(t *testing.T) {
+	pacetest.Costly(t)
 	s := begin(t, []llmtest.Turn{say("That is a lot.")}, func(o *setting) { o.config = "compaction: {enabled: false}\n" })
 	text := strings.Repeat(strings.Repeat("x", 79)+"\n", 10<<20/80) + "THE-END"
 	began := time.Now()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -27,6 +28,7 @@ func (s *story) keptOnDisk(text string) bool {
 // The history of prompts keeps no secrets, and nothing of a session that is not kept, or
 // kept encrypted.
 func TestHistoryIsPrivate(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 	for _, tt := range []struct {

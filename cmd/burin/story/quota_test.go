@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -40,6 +41,7 @@ func behind(t *testing.T, model *llmtest.Server, plan string) *httptest.Server {
 
 // /usage shows the limits that answers told of, above what was spent.
 func TestLimitsOfAnswers(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: []llmtest.Turn{say("Good morning.")}})
 	if err != nil {

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // The window changes its size while an answer is written. Nothing of the answer is
 // lost.
 func TestResize(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	text := strings.ReplaceAll(words(400), "0 ", "0\n\n")
 	s := begin(t, []llmtest.Turn{{Parts: []llmtest.Part{{Text: text}}, Pace: 4 * time.Millisecond}})
@@ -70,6 +72,7 @@ func TestTinyTerminal(t *testing.T) {
 // A window that is dragged sends many sizes in a row. What was finished stays in the
 // scrollback once.
 func TestDraggedWindow(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	text := strings.ReplaceAll(words(300), "0 ", "0\n\n")
 	s := begin(t, []llmtest.Turn{say(text), say("Still fine.")})
@@ -100,6 +103,7 @@ func TestDraggedWindow(t *testing.T) {
 
 // The transcript and a question keep to a window that changes.
 func TestResizePanes(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say(words(300)), call("write", `{"path":"a.txt","content":"x"}`), say("Done then.")})
 	s.send("count")
@@ -126,6 +130,7 @@ func TestResizePanes(t *testing.T) {
 // A window that becomes narrower while an answer is written, and wider again, leaves
 // no word of it in the scrollback twice.
 func TestNarrowWhileStreaming(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	var text strings.Builder
 	for i := range 30 {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -42,6 +43,7 @@ func TestContinue(t *testing.T) {
 
 // /resume shows the sessions, finds by their words and opens one.
 func TestResumeSelector(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Because of scattering."), say("Nests."), say("As twilight.")})
 	s.send("why is the sky blue?")

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -15,6 +16,7 @@ func overloaded() llmtest.Turn {
 
 // A provider that has too much to do is asked again by itself.
 func TestRetry(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{overloaded(), say("Now it worked.")}, func(o *setting) {
 		o.config = "retry: {baseDelayMs: 4000}\n" // long enough to be seen in any case
@@ -78,6 +80,7 @@ func later(wait time.Duration) llmtest.Turn {
 
 // A wait that is too long to be made unasked is offered.
 func TestWaitThatTheProviderAsksFor(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{later(2 * time.Second), say("Now it worked.")}, func(o *setting) {
 		o.config = "retry: {maxDelayMs: 1000}\n"
@@ -94,6 +97,7 @@ func TestWaitThatTheProviderAsksFor(t *testing.T) {
 
 // Esc ends that wait, and what was typed meanwhile stays.
 func TestWaitThatTheProviderAsksForStops(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{later(time.Hour), say("Another answer.")})
 	s.send("hello")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -64,6 +65,7 @@ func (s *story) pictures() (n int) {
 // Pictures come back with the prompts that they were pasted to, also from the queue, and
 // go with what is sent again. A picture that is a file comes back as its name.
 func TestPicturesComeBackFromTheQueue(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for name, back := range map[string]string{"taken back": "alt+up", "stopped": "esc"} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -15,6 +16,7 @@ import (
 // /review shows what agents found as part of the conversation, so that the person can say what to
 // do about it by number. A session that is resumed still has it.
 func TestReview(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	hold := make(chan struct{})
 	reply := func(r *llm.Request) []llm.Event {

@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // Instruction files that change while a session is open are told with the next prompt, once;
 // the system prompt stays as it was.
 func TestInstructionsChange(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("First."), say("Second."), say("Third."), say("Fourth.")}, func(o *setting) {
 		o.files = map[string]string{"AGENTS.md": "Use tabs.\n"}
@@ -40,6 +42,7 @@ func TestInstructionsChange(t *testing.T) {
 // Rules that change while a session is open hold from the next prompt on: those that always apply
 // are told, stream rules watch, and addresses lead to what is there now.
 func TestRulesChange(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	turns := []llmtest.Turn{
 		say("First."), say("Second."), say("I use forbidden things."), say("I use others."), call("read", `{"path":"rule://deploy"}`), say("Fifth."), say("Sixth."),
@@ -79,6 +82,7 @@ func TestRulesChange(t *testing.T) {
 
 // The terminal says which rule has stopped an answer, and shows the next answer.
 func TestStreamRuleInTerminal(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("I use forbidden things."), say("I use others.")}, func(o *setting) {
 		o.files = map[string]string{".burin/rules/no-forbidden.md": "---\ncondition: forbidden\n---\nUse what is allowed.\n"}

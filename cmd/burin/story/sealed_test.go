@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // An encrypted session asks for its pass phrase on the screen, shows it to nobody, and
 // says when it is the wrong one.
 func TestSealedSession(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	first := begin(t, []llmtest.Turn{say("Kept behind a lock.")}, func(o *setting) {
 		o.args = []string{"--seal"}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -36,6 +37,7 @@ func TestShell(t *testing.T) {
 
 // Who asks something while a command of one's own runs gets the answer after it.
 func TestPromptDuringShell(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("I have seen it.")})
 	s.send("!until [ -e stop ]; do sleep 0.05; done; echo it was s$((40+2))pped")
@@ -58,6 +60,7 @@ func TestPromptDuringShell(t *testing.T) {
 
 // A command cannot write past burin to the terminal.
 func TestCommandWithoutTerminal(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Nothing happened.")})
 	s.send(`!(printf 'WIPED\033[2J' >/dev/tty) 2>/dev/null || echo no t$((40+2))rminal`)
@@ -70,6 +73,7 @@ func TestCommandWithoutTerminal(t *testing.T) {
 
 // What a command writes cannot move the cursor, clear the screen or change the title.
 func TestCorruptingOutput(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Nothing happened.")})
 	s.send(`!printf 'be\033[2J\033[1;1Hfore\033]0;evil\007\033[?1049h\033[41m after\n'`)
@@ -128,6 +132,7 @@ func TestOwnShell(t *testing.T) {
 
 // userShellPath names another shell than $SHELL, and shellPath is for both.
 func TestOwnShellOfSettings(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	mine, set := ownShell(t, "person"), ownShell(t, "setting")
 	for _, c := range []struct{ config, want string }{

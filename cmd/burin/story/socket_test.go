@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // socketVariable has the terminals of stories attach to an owner in the background: directly
@@ -116,6 +118,7 @@ func (s *story) served(like *exec.Cmd) string {
 // Stories of each way from the terminal to the session and back are told over the socket, too;
 // with STORY_SOCKET=1, as in CI, all of them are.
 func TestOverSocket(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	tellOver(t, "1", []string{
 		"TestCtrlCStops", "TestAllowForSession", "TestDenyWithNote", "TestModelAsksOnce", "TestFollowUp", "TestQueueComesBackFromASessionThatIsLeft",
@@ -125,6 +128,7 @@ func TestOverSocket(t *testing.T) {
 
 // The same through a server, which the terminal reaches over HTTP.
 func TestOverServer(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	tellOver(t, throughServer, []string{
 		"TestAbort", "TestAllowOnce", "TestModelAsksOnce", "TestAside", "TestSteer", "TestTree", "TestShell", "TestUndo",

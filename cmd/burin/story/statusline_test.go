@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -14,6 +15,7 @@ import (
 // A command of the person's own speaks in the status line. It reads facts as commands of Claude
 // Code do, runs again when they change, and in the sandbox.
 func TestStatusLineCommand(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{{Events: append(llmtest.Say("The answer."), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1000, Output: 77})...)}}, wide, func(o *setting) {
 		o.config = "statusLine:\n  command: sh line.sh\n"

@@ -19,6 +19,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/robot"
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -252,9 +253,7 @@ func (s *story) answer(keys ...string) {
 // meanwhile it only tells what takes its time from what never ends.
 func (s *story) took(what string, began time.Time, limit time.Duration) {
 	s.t.Helper()
-	if !quietMachine() {
-		limit = max(20*limit, 10*time.Second)
-	}
+	limit = pacetest.Within(limit)
 	if took := time.Since(began); took > limit {
 		s.t.Errorf("%s took %v, want at most %v", what, took, limit)
 	}

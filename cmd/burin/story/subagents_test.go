@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // The list of agents shows where each is from; one can be read, tried in a prompt, and edited: a
 // built-in one as a copy of the person's own.
 func TestAgentsCommand(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Done.")}, func(o *setting) {
 		o.files = map[string]string{

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -35,6 +36,7 @@ func TestQueueComesBackFromASessionThatIsLeft(t *testing.T) {
 
 // A session that is left in the middle of what it does does not hold up the next one.
 func TestNewSessionInTheMiddle(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, what := range []string{"/handoff", "/btw why?"} {
 		t.Run(strings.Fields(what)[0][1:], func(t *testing.T) {
@@ -64,6 +66,7 @@ func TestNewSessionInTheMiddle(t *testing.T) {
 
 // A prompt that is sent while a session goes to the trash is for the next one.
 func TestDropAndGoOn(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("The first answer."), say("The second answer."), say("The third answer.")})
 	s.send("the first prompt")

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -93,6 +94,7 @@ func inTmux(t *testing.T, turns []llmtest.Turn, with ...func(*setting)) *tmux {
 // burin in tmux: an answer longer than the screen is in its scrollback, once and in
 // order, and what tmux does with the keyboard and the size is understood.
 func TestTmux(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	text := strings.ReplaceAll(words(300), "0 ", "0\n\n")
 	x := inTmux(t, []llmtest.Turn{{Parts: []llmtest.Part{{Text: text}}, Pace: time.Millisecond}, say("Once more.")})
@@ -118,6 +120,7 @@ func TestTmux(t *testing.T) {
 
 // A list in tmux is clicked on below a conversation: tmux says where its cursor is.
 func TestMouseInTmux(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	x := inTmux(t, []llmtest.Turn{say("An answer.\n\nOf two parts.")}, withMouse)
 	x.run("send-keys", "hello", "Enter")

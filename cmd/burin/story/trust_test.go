@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -81,6 +82,7 @@ func TestTrust(t *testing.T) {
 // One question is about everything that a project wants to run or to loosen, hooks or not. The
 // answer holds for all of it.
 func TestTrustAll(t *testing.T) {
+	pacetest.Costly(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("the lines are of sh")
 	}

@@ -5,11 +5,14 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // What was being written when burin died stands in the prompt of the next one; what was
 // sent does not.
 func TestUnsentPrompt(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, nil)
 	const words = "words that were not sent yet"

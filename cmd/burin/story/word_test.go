@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/mode/tui/robot"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -20,6 +21,7 @@ func TestOneWord(t *testing.T) {
 
 // Lists and pages can be read in every width; an empty list says what to do.
 func TestNarrowPages(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, size := range []struct{ width, height int }{{100, 30}, {40, 24}, {20, 16}} {
 		s := begin(t, nil, func(o *setting) {

@@ -25,6 +25,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/objectstore/objecttest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 )
@@ -557,6 +558,7 @@ func TestPlaceChanges(t *testing.T) {
 
 // Memory stays the same, however large a piece is.
 func TestMemory(t *testing.T) {
+	pacetest.Costly(t)
 	k := &kit{db: storetest.Open(t, filepath.Join(t.TempDir(), "server.db"), []store.Part{vault.Part(), attachment.Part()})}
 	var err error
 	if k.vault, err = vault.Open(t.Context(), k.db, vault.KeyFile(filepath.Join(t.TempDir(), "server.key")), vault.Options{}); err != nil {

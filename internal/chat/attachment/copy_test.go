@@ -12,6 +12,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/objectstore/objecttest"
 )
 
@@ -104,6 +105,7 @@ func (c *copies) look(k *kit) {
 // A copy of a database has the pieces that are in a folder or a bucket. It can be used as it is, and its pieces can be
 // moved to any place, again where a move was cut off.
 func TestCopies(t *testing.T) {
+	pacetest.Costly(t)
 	s := objecttest.Start(t)
 	places := map[string]func(t *testing.T, of string) attachment.Place{
 		"folder": func(t *testing.T, of string) attachment.Place {

@@ -21,6 +21,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -46,6 +47,7 @@ func each(t *testing.T, test func(t *testing.T, db *store.DB, dir string, dirs [
 		test(t, storetest.Open(t, filepath.Join(dir, "server.db"), parts), dir, []string{dir})
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
+		pacetest.Costly(t)
 		s := pgtest.Start(t, pgtest.Options{})
 		dir := folder(t)
 		db := storetest.Open(t, s.Database(t), parts)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 )
 
@@ -499,6 +500,7 @@ func allTables(t *testing.T, c *client) {
 
 // Bodies of up to 50 MB are taken, and none that is larger, whether or not the client says so first.
 func TestBodyLimit(t *testing.T) {
+	pacetest.Costly(t)
 	each(t, func(t *testing.T, c *client) {
 		const frame = `{"encryptedData":""}`
 		if c.api.most != 50<<20 {
@@ -736,6 +738,7 @@ func TestBatches(t *testing.T) {
 
 // SBE-22, SBE-29: pages.
 func TestExport(t *testing.T) {
+	pacetest.Costly(t)
 	each(t, func(t *testing.T, c *client) {
 		c.alone(t, exportPages)
 		c.alone(t, exportedSize)

@@ -306,6 +306,7 @@ func TestTransaction(t *testing.T) {
 }
 
 func TestLocked(t *testing.T) {
+	pacetest.Costly(t)
 	db := storetest.Open(t, filepath.Join(t.TempDir(), "server.db"), parts)
 	k := newKit(t, db, filepath.Join(t.TempDir(), "key"), 0)
 	if _, err := k.vault.SetMode(t.Context(), "ann", vault.Own, "quince jelly 1"); err != nil {
@@ -459,6 +460,7 @@ func TestFigures(t *testing.T) {
 
 // What is in memory is bounded: others are forgotten, and opened again.
 func TestMemoryIsBounded(t *testing.T) {
+	pacetest.Costly(t)
 	db, key := storetest.Open(t, filepath.Join(t.TempDir(), "server.db"), parts), filepath.Join(t.TempDir(), "key")
 	k := newKit(t, db, key, 1<<20)
 	docs := messages(300)

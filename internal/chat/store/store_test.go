@@ -16,6 +16,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 	"github.com/burin-dev/burin/internal/platform/sqlfile"
 )
@@ -110,6 +111,9 @@ func TestMigrate(t *testing.T) {
 	later := store.Part{Name: things.Name, Steps: append(things.Steps, `ALTER TABLE {things} ADD COLUMN more TEXT NOT NULL DEFAULT 'x'`)}
 	for name, place := range places {
 		t.Run(name, func(t *testing.T) {
+			if name == "PostgreSQL" {
+				pacetest.Costly(t)
+			}
 			at := place(t)
 			var work sync.WaitGroup
 			for i := range 8 {

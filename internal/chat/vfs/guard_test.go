@@ -18,6 +18,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vfs"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/workspace"
 )
 
@@ -347,6 +348,7 @@ func TestCanceled(t *testing.T) {
 
 // Trees in memory are bounded.
 func TestCacheIsBounded(t *testing.T) {
+	pacetest.Costly(t)
 	b := onFile(t, vfs.Limits{})
 	for i := range 300 {
 		project := fmt.Sprint("small ", i)

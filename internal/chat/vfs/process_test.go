@@ -109,6 +109,7 @@ func TestAppendInChild(t *testing.T) {
 
 // Many appends from goroutines of two processes lose nothing.
 func TestAppends(t *testing.T) {
+	pacetest.Costly(t)
 	places(t, func(t *testing.T, place func() string) {
 		at := place()
 		b := open(t, at)
@@ -174,6 +175,7 @@ func content(i int) []byte {
 // A process that is killed at any moment leaves everything that it was told is written, and
 // nothing by halves.
 func TestKill(t *testing.T) {
+	pacetest.Costly(t)
 	places(t, func(t *testing.T, place func() string) {
 		for kill := range 12 {
 			at, log := place(), filepath.Join(t.TempDir(), "acknowledged")

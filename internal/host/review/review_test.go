@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/split"
 )
 
@@ -331,6 +332,7 @@ func TestSARIF(t *testing.T) {
 // The project's own history: agents get the changed lines under the numbers that they have in the
 // files, and findings there are in the diff.
 func TestOwnHistory(t *testing.T) {
+	pacetest.Costly(t)
 	here, err := exec.Command("git", "rev-parse", "--show-toplevel").Output()
 	if err != nil {
 		t.Skip("this is no git repository")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/markdown/spectest"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // hostile are pieces of text that, repeated, make naive readers slow.
@@ -42,6 +43,7 @@ func linear(t *testing.T, name string, text func(size int) string, read func(str
 
 // Text without a line feed reaches Inline as one piece: a heading, a cell.
 func TestHostileInlineIsLinear(t *testing.T) {
+	pacetest.Costly(t)
 	for _, part := range hostile() {
 		for _, end := range []string{"", "](x)", "])`*$\\)\\]"} {
 			linear(t, part+"…"+end, func(size int) string { return strings.Repeat(part, size/len(part)) + end }, func(s string) {

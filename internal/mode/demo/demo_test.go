@@ -15,6 +15,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/mode/demo"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestRun(t *testing.T) {
+	pacetest.Costly(t)
 	// Neither keys nor proxies of the environment have a part in it.
 	t.Setenv("OPENAI_API_KEY", "sk-secret")
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")

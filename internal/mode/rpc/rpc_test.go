@@ -19,6 +19,7 @@ import (
 	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/slash"
 	"github.com/burin-dev/burin/internal/model/connect"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -30,6 +31,7 @@ import (
 // A line that is too long is refused with the id in its beginning, and the next one is
 // carried out.
 func TestLongLine(t *testing.T) {
+	pacetest.Costly(t)
 	c := newClient(t, live(t, hello), Options{})
 	go c.send(`{"id":"long","type":"get_state","x":"`+strings.Repeat("y", MaxLine)+`"}`, `{"id":"short","type":"get_state"}`)
 	for _, want := range []string{

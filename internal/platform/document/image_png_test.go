@@ -8,11 +8,13 @@ import (
 	"image/png"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/document"
 )
 
 // A PNG that is read in bands looks like one that was decoded as a whole, whatever its kind.
 func TestReducePNGInBands(t *testing.T) {
+	pacetest.Costly(t)
 	src := noise(300, 900)
 	draw.Draw(src, image.Rect(0, 0, 300, 400), halves(300, 400, color.NRGBA{9, 200, 30, 255}), image.Point{}, draw.Src)
 	clear := noise(300, 900)
@@ -52,6 +54,7 @@ func TestReducePNGInBands(t *testing.T) {
 
 // The picture of a poster takes little memory.
 func TestFitImageHuge(t *testing.T) {
+	pacetest.Costly(t)
 	row := &image.RGBA{Pix: noise(7000, 1).Pix, Rect: image.Rect(0, 0, 7000, 7000)} // without a stride all rows are the same
 	var data bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&data, row); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/document"
 )
 
@@ -213,6 +214,7 @@ func FuzzNotebook(f *testing.F) {
 
 // A notebook of more cells than anybody reads is refused before they are built.
 func TestNotebookOfCells(t *testing.T) {
+	pacetest.Costly(t)
 	of := func(n int) []byte {
 		return []byte(`{"cells":[` + strings.Repeat(`{"cell_type":"code","source":["x"],"outputs":[]},`, n-1) +
 			`{"cell_type":"code","source":["last"],"outputs":[]}],"nbformat":4}`)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/edit"
 )
 
@@ -394,6 +395,7 @@ func TestUntouchedLines(t *testing.T) {
 // The diff of a result, given to git, to patch and to the patch engine, makes the
 // same file.
 func TestDiffApplies(t *testing.T) {
+	pacetest.Costly(t)
 	for _, tool := range []string{"git", "patch"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)

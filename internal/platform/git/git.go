@@ -33,7 +33,8 @@ import (
 )
 
 const (
-	collectLimit = 500 * time.Millisecond // for Collect: the first request waits for it
+	collectLimit = 500 * time.Millisecond // for what Collect only tells: the first request waits for it
+	placeLimit   = 5 * time.Second        // and for the root, which decides which instructions hold
 	lookLimit    = 2 * time.Second        // for Look
 
 	maxOutput = 4 << 20 // bytes of an answer of git that are read; more is counted as far as that
@@ -71,9 +72,12 @@ type Commit struct {
 	Subject string
 }
 
-// Collect asks about the repository that dir is in, for half a second at most.
+// Collect asks about the repository that dir is in, for half a second at most; where a busy
+// machine has not even started git by then, some seconds more for the root of its working tree.
 func Collect(ctx context.Context, dir string) Facts {
-	ctx, cancel := context.WithTimeout(ctx, collectLimit)
+	placing, cancel := context.WithTimeout(ctx, placeLimit)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, collectLimit)
 	defer cancel()
 	if !within(dir) {
 		return Facts{} // without starting anything: the first request waits for this
@@ -89,7 +93,7 @@ func Collect(ctx context.Context, dir string) Facts {
 			f.Recent = commits(out)
 		}
 	})
-	wg.Go(func() { f.Root, f.Worktree = q.place(ctx) })
+	wg.Go(func() { f.Root, f.Worktree = q.place(placing) })
 	wg.Go(func() { f.Status = q.status(ctx) })
 	wg.Wait()
 	if f.Root == "" {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/git"
 	"github.com/burin-dev/burin/internal/platform/sandbox"
 )
@@ -18,6 +19,7 @@ import (
 // A command that still runs rewrites the configuration while git is asked, so nothing
 // that is checked before git starts is true when git runs.
 func TestConfigurationChangesWhileGitRuns(t *testing.T) {
+	pacetest.Costly(t)
 	r := newRepo(t)
 	canary := filepath.Join(t.TempDir(), "canary")
 	r.put("a", "a")

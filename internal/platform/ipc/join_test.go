@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/filelock"
 	"github.com/burin-dev/burin/internal/platform/ipc"
 )
@@ -74,12 +75,13 @@ func TestJoinWaits(t *testing.T) {
 }
 
 func TestJoinGivesUp(t *testing.T) {
+	pacetest.Costly(t)
 	a := newAddress(t)
 	began := time.Now()
 	if _, _, err := ipc.Join(t.Context(), a, locked); !errors.Is(err, ipc.ErrSilent) || err.Error() != ipc.ErrSilent.Error() {
 		t.Errorf("nobody answers: %v", err)
 	}
-	if took := time.Since(began); took < 1900*time.Millisecond || took > 4*time.Second {
+	if took := time.Since(began); took < 1900*time.Millisecond || took > pacetest.Within(4*time.Second) {
 		t.Errorf("it took %s", took)
 	}
 	errBroken := errors.New("a broken disk")
@@ -192,6 +194,7 @@ func own(l *ipc.Listener) error {
 // Processes race for one lock and are killed at any moment: there are never two owners, and
 // nobody is left with neither an owner nor the lock.
 func TestRace(t *testing.T) {
+	pacetest.Costly(t)
 	a, dir := newAddress(t), t.TempDir()
 	const processes = 5
 	length, life := 4*time.Second, 400*time.Millisecond

@@ -233,6 +233,7 @@ func TestFolderBeginsAsTheWorkingTree(t *testing.T) {
 
 // Eight agents edit the same twenty files at the same time.
 func TestEightFolders(t *testing.T) {
+	pacetest.Costly(t)
 	for _, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
 			r := dirty(t)
@@ -327,6 +328,7 @@ func mergeFile(t testing.TB, ours, base, theirs string) string {
 
 // Whatever is done in the folder, its patch on what was there gives its files.
 func TestPatchIsExact(t *testing.T) {
+	pacetest.Costly(t)
 	for seed := range pacetest.Cases(uint64(6), 25) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 16))
@@ -650,6 +652,7 @@ func TestMergeNamesConflicts(t *testing.T) {
 // A burin that is killed leaves its folders. The next one adopts them, or removes them later, and no
 // others.
 func TestPruneAfterKill(t *testing.T) {
+	pacetest.Costly(t)
 	if dir := os.Getenv("ISOLATE_DIR"); dir != "" { // the process that is killed
 		for _, mode := range modes {
 			f, err := isolate.Open(t.Context(), isolate.Options{Dir: dir, Under: os.Getenv("ISOLATE_UNDER"), Mode: mode})
@@ -719,6 +722,7 @@ func TestPruneAfterKill(t *testing.T) {
 // A burin that is killed while it removes a folder, whose changes have come back, leaves a part of it.
 // Nobody adopts that: what is missing would be taken for deleted. The next one removes the rest.
 func TestCloseCutOff(t *testing.T) {
+	pacetest.Costly(t)
 	if dir := os.Getenv("ISOLATE_DIR"); dir != "" { // the process that is killed
 		f, err := isolate.Open(t.Context(), isolate.Options{Dir: dir, Under: os.Getenv("ISOLATE_UNDER"), Mode: os.Getenv("ISOLATE_MODE")})
 		if err != nil {

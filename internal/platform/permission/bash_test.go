@@ -37,6 +37,7 @@ var pieces = []string{
 // bash itself agrees with how lines are read: of scripts put together at random,
 // none that is allowed runs the forbidden program.
 func TestBashAgrees(t *testing.T) {
+	pacetest.Costly(t)
 	shell, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("there is no bash here")

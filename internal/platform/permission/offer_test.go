@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/permission"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/tool"
@@ -102,6 +103,7 @@ func TestOffers(t *testing.T) {
 // Every offer does what it says: with its rules the call runs. And it does no
 // more: no rule of an offer allows what is dangerous or refused elsewhere.
 func TestOffersAllowTheCallAndNothingForbidden(t *testing.T) {
+	pacetest.Costly(t)
 	c := readCorpus(t, "typical.txt")
 	evil := readCorpus(t, "evasion.txt")
 	seen := map[string]bool{}
@@ -287,6 +289,7 @@ func TestExactGrantsDependOnNothingElse(t *testing.T) {
 // What is tried beforehand is what happens afterwards: of every offer for commands
 // of the corpora, a dry run, the examples and the grant agree.
 func TestDryRunsAgreeWithGrants(t *testing.T) {
+	pacetest.Costly(t)
 	lines := readHostile(t, "hostile.txt")
 	var past []permission.Request
 	for i, l := range lines {

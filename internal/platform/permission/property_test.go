@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/permission"
 )
 
@@ -116,6 +117,7 @@ func TestWrappingHidesNothingFromARefusal(t *testing.T) {
 // A wider mode never refuses what a narrower one allows, and plan allows only
 // what ask does without any rule.
 func TestModesAreOrdered(t *testing.T) {
+	pacetest.Costly(t)
 	rules := readCorpus(t, "typical.txt").rules
 	bare := policy(t, permission.Ask)
 	modes := []permission.Mode{permission.Plan, permission.Ask, permission.AutoEdit, permission.Full}

@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 	"go.uber.org/goleak"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/pgtest"
 )
 
@@ -14,6 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // What was committed survives a crash of a durable server.
 func TestCrash(t *testing.T) {
+	pacetest.Costly(t)
 	s := pgtest.Start(t, pgtest.Options{Durable: true})
 	address := s.Database(t)
 	connector, err := pq.NewConnector(address)
@@ -38,6 +40,7 @@ func TestCrash(t *testing.T) {
 
 // Members of a role must give their password.
 func TestGuarded(t *testing.T) {
+	pacetest.Costly(t)
 	s := pgtest.Start(t, pgtest.Options{})
 	s.Exec(t, "postgres", "CREATE ROLE ann LOGIN PASSWORD 'quince' IN ROLE "+pgtest.Guarded)
 	for password, ok := range map[string]bool{"quince": true, "medlar": false} {

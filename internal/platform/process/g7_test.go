@@ -18,6 +18,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/process"
 )
 
@@ -225,6 +226,7 @@ func TestTerminal(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
+	pacetest.Costly(t)
 	descriptors := func() int {
 		names, _ := os.ReadDir("/proc/self/fd")
 		return len(names)
@@ -289,6 +291,7 @@ func TestCommandInGuard(t *testing.T) {
 
 // The last words of a program reach the other side of the terminal.
 func TestTerminalLosesNothing(t *testing.T) {
+	pacetest.Costly(t)
 	for range 50 {
 		master, slave, err := pty.Open()
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/process"
 	"github.com/burin-dev/burin/internal/platform/sandbox"
 	"github.com/burin-dev/burin/internal/platform/wall"
@@ -41,7 +42,12 @@ var everything = []wall.Wall{{Glob: "walled/**", Read: true, Write: true}}
 func withWalls(t *testing.T, test func(t *testing.T, walls []wall.Wall)) {
 	needLandlock(t)
 	t.Run("kernel", func(t *testing.T) { test(t, nil) })
-	t.Run("guard", func(t *testing.T) { test(t, everything) })
+	t.Run("guard", func(t *testing.T) {
+		if !strings.HasPrefix(t.Name(), "TestReadOnly/") { // the guard has more to do for each file
+			pacetest.Costly(t)
+		}
+		test(t, everything)
+	})
 }
 
 func needLandlock(t testing.TB) {
@@ -152,7 +158,7 @@ func testWritesOutside(t *testing.T, walls []wall.Wall) {
 		t.Fatal(err)
 	}
 	for _, mode := range []sandbox.Mode{sandbox.Full, sandbox.WorkspaceWrite, sandbox.ReadOnly} {
-		if walls != nil && mode != sandbox.WorkspaceWrite {
+		if (walls != nil || pacetest.Cases(true, false)) && mode != sandbox.WorkspaceWrite {
 			continue
 		}
 		for _, tt := range writesOutside {
@@ -289,7 +295,10 @@ func testReadable(t *testing.T, walls []wall.Wall) {
 	}
 }
 
-func TestProcessesOutside(t *testing.T) { withWalls(t, testProcessesOutside) }
+func TestProcessesOutside(t *testing.T) {
+	pacetest.Costly(t)
+	withWalls(t, testProcessesOutside)
+}
 
 func testProcessesOutside(t *testing.T, walls []wall.Wall) {
 	g := newGround(t)

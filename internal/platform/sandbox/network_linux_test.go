@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/process"
 	"github.com/burin-dev/burin/internal/platform/sandbox"
 )
@@ -204,6 +205,7 @@ func TestLoopbackAmongCommands(t *testing.T) {
 }
 
 func TestUnixSockets(t *testing.T) {
+	pacetest.Costly(t)
 	needLandlock(t)
 	g := newGround(t)
 	temp := folder(t)

@@ -18,6 +18,7 @@ import (
 // A signal that reaches the guard while it hands over a descriptor does not make the call
 // return another one: Go's runtime sends its own threads signals all the time.
 func TestSignalsWhileFilesAreOpened(t *testing.T) {
+	pacetest.Costly(t)
 	needLandlock(t)
 	g := newGround(t)
 	s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace, Walls: everything})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/process"
 	"github.com/burin-dev/burin/internal/platform/sandbox"
 )
@@ -31,6 +32,7 @@ func nest() error {
 
 // A sandbox in a sandbox holds both policies, and denies what it cannot judge.
 func TestSandboxInSandbox(t *testing.T) {
+	pacetest.Costly(t)
 	needLandlock(t)
 	g := newGround(t)
 	outer := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace, Writable: []string{g.outside}})

@@ -11,13 +11,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/process"
 	"github.com/burin-dev/burin/internal/platform/sandbox"
 	"github.com/burin-dev/burin/internal/platform/wall"
 )
 
 // Work that people do all day does not notice the sandbox.
-func TestToolsWork(t *testing.T) { withWalls(t, testToolsWork) }
+func TestToolsWork(t *testing.T) {
+	pacetest.Costly(t)
+	withWalls(t, testToolsWork)
+}
 
 func testToolsWork(t *testing.T, walls []wall.Wall) {
 	temp := folder(t)
@@ -70,7 +74,10 @@ X`, "served\nserved sub"},
 
 // The supervisor answers many at a time, and a command that is killed while it
 // asks leaves nothing behind.
-func TestManyCalls(t *testing.T) { withWalls(t, testManyCalls) }
+func TestManyCalls(t *testing.T) {
+	pacetest.Costly(t)
+	withWalls(t, testManyCalls)
+}
 
 func testManyCalls(t *testing.T, walls []wall.Wall) {
 	g := newGround(t)

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/sandbox"
 )
 
@@ -268,6 +269,7 @@ func trials() map[string]func() error {
 // Calls that reach beyond a command do not work, those that it needs do. What comes
 // in the way of the denied ones is the sandbox, not the kernel or missing rights.
 func TestSystemCalls(t *testing.T) {
+	pacetest.Costly(t)
 	needLandlock(t)
 	g := newGround(t)
 	s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace})

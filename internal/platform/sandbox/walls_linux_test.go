@@ -152,6 +152,9 @@ var wallsOfTest = []wall.Wall{{Glob: "vendor/**", Write: true}, {Glob: "**/.env"
 func TestWalls(t *testing.T) {
 	needLandlock(t)
 	for _, mode := range []sandbox.Mode{sandbox.Full, sandbox.WorkspaceWrite} {
+		if pacetest.Cases(mode == sandbox.Full, false) {
+			continue // it shows that without a sandbox each of them does something
+		}
 		for _, tt := range behindWalls {
 			t.Run(string(mode)+"/"+tt.name, func(t *testing.T) {
 				t.Parallel()
@@ -178,6 +181,7 @@ func TestWalls(t *testing.T) {
 }
 
 func TestWallsRaces(t *testing.T) {
+	pacetest.Costly(t)
 	needLandlock(t)
 	for _, tt := range racingWalls {
 		t.Run(tt.name, func(t *testing.T) {
@@ -200,6 +204,7 @@ func TestWallsRaces(t *testing.T) {
 
 // Beside walls everything goes on as without them, in the same command.
 func TestBesideWalls(t *testing.T) {
+	pacetest.Costly(t)
 	needLandlock(t)
 	const script = `set -e
 		umask 027; echo x > new; mkdir dir; mkfifo pipe; [ "$(stat -c %a new dir pipe | tr '\n' ' ')" = "640 750 640 " ]
@@ -298,6 +303,7 @@ func TestGitConfigWalls(t *testing.T) {
 }
 
 func TestExplainWalls(t *testing.T) {
+	pacetest.Costly(t)
 	needLandlock(t)
 	g, _ := walled(t)
 	s := begin(t, sandbox.Policy{Mode: sandbox.Full, Workspace: g.workspace, Walls: wallsOfTest})
@@ -330,6 +336,7 @@ func TestSecretInWorkspace(t *testing.T) {
 
 // A command can't take the processor from others, burin among them.
 func TestPriorities(t *testing.T) {
+	pacetest.Costly(t)
 	needLandlock(t)
 	g := newGround(t)
 	s := begin(t, sandbox.Policy{Mode: sandbox.WorkspaceWrite, Workspace: g.workspace})

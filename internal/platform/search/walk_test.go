@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/search"
 )
 
@@ -131,6 +132,7 @@ func (f stuckFile) Read(p []byte) (int, error) {
 // Results come in order although the first file is slow, and what waits for it is
 // bounded: in many files as well as in a large one.
 func TestFirstIsSlow(t *testing.T) {
+	pacetest.Costly(t)
 	const line = "x and more of a long line that makes matches large\n"
 	many, large := fstest.MapFS{}, fstest.MapFS{}
 	for i := range 1500 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/shell"
 )
 
@@ -97,6 +98,7 @@ func TestDetachedIsKilled(t *testing.T) {
 // A command stays in the foreground where it ends in time, near its time limit, on a terminal, and
 // where no more jobs may run.
 func TestDetachNot(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := open(t, shell.Options{MaxJobs: 1})
 	for range 3 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/shell"
 	"github.com/burin-dev/burin/tool"
 )
@@ -124,6 +125,7 @@ func TestJobsAreLimited(t *testing.T) {
 }
 
 func TestEndedJobsAreForgotten(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := open(t, shell.Options{Shell: "sh"})
 	running := startJob(t, s, shell.Command{Line: "read x"})

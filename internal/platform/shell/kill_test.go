@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/process"
 	"github.com/burin-dev/burin/internal/platform/shell"
 )
@@ -67,6 +68,7 @@ func victim() {
 
 // What runs when burin is killed does not outlive it.
 func TestNothingOutlivesBurin(t *testing.T) {
+	pacetest.Costly(t)
 	eachKind(t, func(t *testing.T, kind string) {
 		dir := tempDir(t)
 		cmd := exec.Command("/proc/self/exe")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/shell"
 )
 
@@ -145,6 +146,7 @@ d"; LOST=1`, "")
 
 // Nothing that a command does to its shell keeps the next command from running.
 func TestTheProtocolHolds(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	lines := []string{
 		`set`, `set -x`, `set -v`, `set -u`, `set -a`, `IFS=x`, `unset PATH`, `exec >/dev/null 2>&1`, `exec >&- 2>&-`,
@@ -266,11 +268,11 @@ func TestCancel(t *testing.T) {
 		for _, tt := range tests {
 			var took time.Duration
 			for range 10 { // on a machine that does something else it may take longer
-				if took = cancelled(t, s, tt.line, tt.want); took <= tt.most {
+				if took = cancelled(t, s, tt.line, tt.want); took <= pacetest.Within(tt.most) {
 					break
 				}
 			}
-			if took < tt.least-100*time.Millisecond || took > tt.most {
+			if took < tt.least-100*time.Millisecond || took > pacetest.Within(tt.most) {
 				t.Errorf("%s: it took %s to end", tt.name, took)
 			}
 		}
@@ -339,6 +341,7 @@ func TestCommandsAtTheSameTime(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
+	pacetest.Costly(t)
 	eachKind(t, func(t *testing.T, kind string) {
 		s := open(t, shell.Options{Shell: kind})
 		s.Warm()

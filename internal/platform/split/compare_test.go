@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // compared gives the names of what a comparison says has changed.
@@ -55,6 +57,7 @@ func TestCompareUncommitted(t *testing.T) {
 }
 
 func TestCompareCommits(t *testing.T) {
+	pacetest.Costly(t)
 	r := newRig(t)
 	r.write("a.go", "1\n")
 	r.commitAll("begin")

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // rig is a repository for a test.
@@ -300,6 +302,7 @@ func TestStagedChangesOnly(t *testing.T) {
 }
 
 func TestFirstCommitAndDetachedHead(t *testing.T) {
+	pacetest.Costly(t)
 	r := newRig(t)
 	r.write("a.txt", "a\n")
 	r.write("b.txt", "b\n")
@@ -389,6 +392,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestHooksRunAsInGit(t *testing.T) {
+	pacetest.Costly(t)
 	r := newRig(t)
 	r.write("a.txt", lines(1, 40))
 	r.commitAll("first")
@@ -491,6 +495,7 @@ func TestChangeInTheMomentOfTheIndex(t *testing.T) {
 }
 
 func TestSignedCommits(t *testing.T) {
+	pacetest.Costly(t)
 	r := newRig(t)
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
 		t.Skip("no ssh-keygen")
@@ -511,6 +516,7 @@ func TestSignedCommits(t *testing.T) {
 }
 
 func TestSubmodules(t *testing.T) {
+	pacetest.Costly(t)
 	r := newRig(t)
 	sub := newRig(t)
 	sub.write("x", "1\n")
@@ -551,6 +557,7 @@ func TestSecretFilesAreMarked(t *testing.T) {
 
 // Random changes of a file, put into commits at random and in any order, add up.
 func TestRandomSplitsAddUp(t *testing.T) {
+	pacetest.Costly(t)
 	r := newRig(t)
 	r.write("seed", "")
 	r.commitAll("first")
@@ -615,6 +622,7 @@ func TestRandomSplitsAddUp(t *testing.T) {
 
 // The project's own history: each commit's changes are put into a working tree and split again.
 func TestOwnHistoryAddsUp(t *testing.T) {
+	pacetest.Costly(t)
 	here, err := exec.Command("git", "rev-parse", "--show-toplevel").Output()
 	if err != nil {
 		t.Skip("this is no repository")

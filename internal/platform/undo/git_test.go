@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/undo"
 )
 
@@ -164,6 +165,7 @@ func TestRepositoryItself(t *testing.T) {
 
 // All versions of the index are read, and times do not count.
 func TestIndexVersions(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	fresh := gitTrees(t)
 	r := fresh(t)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/process/killtest"
 )
 
@@ -35,6 +36,7 @@ func TestUndoUntilKilled(t *testing.T) {
 
 // An undo that is killed at any moment is finished by calling it again.
 func TestKillDuringUndo(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for range 15 {
 		r := newTree(t, t.TempDir(), t.TempDir())

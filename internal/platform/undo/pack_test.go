@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/undo"
 )
 
@@ -41,6 +42,7 @@ func packed(t *testing.T, n int) *tree {
 // What lies in a pack is restored, by this process and by the next, and a pack holds
 // nothing twice.
 func TestPack(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	r := packed(t, 200)
 	before := r.snapshot(t)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // world is a tree in which an agent and a user work, with what each turn of the
@@ -196,6 +198,7 @@ func (w *world) undoOne(turn *agentTurn) bool {
 // them, of undos and of undos of undos, each undo changes what its turn left as it
 // was, exactly, and nothing else.
 func TestUndoProperty(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	fresh := gitTrees(t)
 	const least = 4
@@ -250,6 +253,7 @@ func TestUndoProperty(t *testing.T) {
 
 // Undoing all turns in reverse gives the tree back, whatever they did.
 func TestUndoAll(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	fresh := gitTrees(t)
 	for seed := uint64(1); seed <= 4; seed++ {

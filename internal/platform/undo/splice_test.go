@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/undo"
 	"github.com/burin-dev/burin/internal/platform/undo/rootfile"
 	"github.com/burin-dev/burin/tool/change"
@@ -150,6 +151,7 @@ func TestUndoSplices(t *testing.T) {
 
 // What others did to a large file is never lost by an undo, and a failed edit is none.
 func TestUndoSplicesKeepsOthers(t *testing.T) {
+	pacetest.Costly(t)
 	r := newTree(t, t.TempDir(), t.TempDir())
 	defer r.close()
 	r.large(t, "big.log")
@@ -197,6 +199,7 @@ func TestUndoSplicesKeepsOthers(t *testing.T) {
 
 // An edit that a killed process announced is in its turn if it was made, and can be taken back.
 func TestSpliceOfAKilledProcess(t *testing.T) {
+	pacetest.Costly(t)
 	for _, made := range []bool{false, true} {
 		r := newTree(t, t.TempDir(), t.TempDir())
 		r.large(t, "big.log")

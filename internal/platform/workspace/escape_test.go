@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/workspace"
 )
 
@@ -149,6 +150,7 @@ func TestNoNameLeadsOut(t *testing.T) {
 
 // A folder that is swapped for a link at the wrong moment leads nowhere.
 func TestRaceLeadsNowhere(t *testing.T) {
+	pacetest.Costly(t)
 	p := newPlace(t)
 	p.put("d/secret", "mine")
 	dir, aside := filepath.Join(p.dir, "d"), filepath.Join(p.dir, "aside")

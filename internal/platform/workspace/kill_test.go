@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/process/killtest"
 	"github.com/burin-dev/burin/internal/platform/workspace"
 )
@@ -79,6 +80,7 @@ func someChanges(w *workspace.Workspace, r *rand.Rand) []workspace.Change {
 // A process that is killed at any moment of a commit leaves a tree that undo makes
 // exactly what it was.
 func TestKill(t *testing.T) {
+	pacetest.Costly(t)
 	for seed := range uint64(25) {
 		base := t.TempDir()
 		dir, state := filepath.Join(base, "ws"), filepath.Join(base, "state")

@@ -8,10 +8,13 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // A text beyond 64 MB is read by lines, in little memory, and is not overwritten.
 func TestReadLarge(t *testing.T) {
+	pacetest.Costly(t)
 	b := open(t, "replace", map[string]string{"small.txt": "x\n"})
 	f, err := os.Create(filepath.Join(b.dir, "big.log"))
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/process"
 	platform "github.com/burin-dev/burin/internal/platform/shell"
 	"github.com/burin-dev/burin/internal/platform/workspace"
@@ -253,6 +254,7 @@ func TestAutoBackground(t *testing.T) {
 }
 
 func TestNoBackground(t *testing.T) {
+	pacetest.Costly(t)
 	b := open(t, func(o *shell.Options) { o.NoBackground, o.AutoBackground = true, time.Millisecond })
 	if len(b.tools) != 1 || strings.Contains(b.tools["bash"].Description, "job_poll") {
 		t.Errorf("%d tools, bash: %s", len(b.tools), b.tools["bash"].Description)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // reader reads frames of a shape back by looking glyphs up. Codes whose glyphs are
@@ -150,6 +152,7 @@ func smallShapes() []Shape {
 }
 
 func TestFramesHoldTheText(t *testing.T) {
+	pacetest.Costly(t)
 	rnd := rand.New(rand.NewSource(7))
 	alphabet := []rune("aeiotnsr.,![]{}()=\"'\\_-/09AZ éÿ¡ \n\t —…✓│漢\x0e\x0f█  the and ")
 	for n := range 60 {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/burin-dev/burin/internal/mode/tui/key"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // do handles keys by name, and text in quotes: do(e, `"abc"`, "left", "ctrl+k").
@@ -193,6 +194,7 @@ func TestPasteFolds(t *testing.T) {
 }
 
 func TestPasteTooLarge(t *testing.T) {
+	pacetest.Costly(t)
 	var problems []string
 	e := New(Options{OnProblem: func(err error) { problems = append(problems, err.Error()) }})
 	e.Handle(key.Paste{Text: "some", Dropped: 7})
@@ -459,6 +461,7 @@ func TestKillRingIsBounded(t *testing.T) {
 }
 
 func TestUndoIsBounded(t *testing.T) {
+	pacetest.Costly(t)
 	e := New(Options{})
 	for i := range maxUndo + 50 {
 		if err := e.SetText(fmt.Sprint(i)); err != nil {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // A test binary with this variable is a process of its own that sends prompts.
@@ -178,6 +180,7 @@ func TestOwnFolderFirst(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
+	pacetest.Costly(t)
 	home := t.TempDir()
 	h := open(t, home, "/p")
 	h.Add(strings.Repeat("x", MaxPrompt+1), "/p", at(0))

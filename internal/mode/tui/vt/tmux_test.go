@@ -10,6 +10,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
 	"github.com/burin-dev/burin/internal/mode/tui/vt/tmuxtest"
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // look is a screen in a form in which those of tmux and ours can be compared: tmux
@@ -76,6 +77,7 @@ func atoi(t *testing.T, s string) int {
 }
 
 func TestLikeTmux(t *testing.T) {
+	pacetest.Costly(t)
 	fill := ""
 	for i := range 8 {
 		fill += fmt.Sprintf("%d%s", i, strings.Repeat(string(rune('a'+i)), 23))
@@ -118,6 +120,7 @@ func TestLikeTmux(t *testing.T) {
 
 // Random streams of what we may write, and more, look the same in tmux.
 func TestRandomStreamsLikeTmux(t *testing.T) {
+	pacetest.Costly(t)
 	r := rand.New(rand.NewPCG(5, 28))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	for range 25 {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 const anchor = `<a rel="noopener noreferrer nofollow" target="_blank" href="`
@@ -125,6 +127,7 @@ func TestPlain(t *testing.T) {
 
 // Input that makes naive renderers slow takes about as long as any other.
 func TestMarkdownIsLinear(t *testing.T) {
+	pacetest.Costly(t)
 	const n = 200_000
 	for _, part := range []string{
 		"*", "_a ", "[", "![", "[a](", "[[a](x:)", "](x:)", "`", "`a``", "> ", "- ", "1. ", "a|", "<", "&", "~~a", "**a*", "https://", "\\", "# ", "|-|\n", " \n- a", "[a](https://x.example)",
