@@ -168,7 +168,9 @@ func TestServeMinions(t *testing.T) {
 	if said := textsOf(asked[5].Messages); !strings.Contains(said, "one mistake") {
 		t.Errorf("the model was told %s", said)
 	}
-	if !slices.ContainsFunc(asked[0].Tools, func(tool llm.Tool) bool { return tool.Name == "task" && strings.Contains(tool.Description, "critic: Finds mistakes") }) {
+	if !slices.ContainsFunc(asked[0].Tools, func(tool llm.Tool) bool {
+		return tool.Name == "task" && strings.Contains(tool.Description, "critic: Finds mistakes")
+	}) {
 		t.Error("task doesn't name the persona")
 	}
 	if got := c.send(http.StatusOK, "GET", at+"/file?path=/minions/critic/memories/a.md", "", nil); got != "note" {
@@ -229,4 +231,40 @@ func TestServeMinions(t *testing.T) {
 			t.Errorf("%q is in %v", word, found)
 		}
 	}
+}
+
+// In a project that asks, a note waits for its person, who accepts or rejects it; the model reads why.
+func TestServeToolsAsk(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	c := serveIt(t, machine(t, b, rpcConfig))
+	var p struct{ ID string }
+	c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "mode": "ask", "tools": map[string]any{"memory": map[string]any{}}}, &p)
+	b.script = []string{
+		`call memory {"command":"create","path":"a.md","file_text":"yes"}`, `call memory {"command":"create","path":"b.md","file_text":"no"}`, "Done.",
+	}
+	var begun struct{ Chat chatOf }
+	c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"project": p.ID}, &begun)
+	at := "/v1/sessions/" + begun.Chat.ID
+	f := c.follow("", "session="+begun.Chat.ID)
+	f.until("", nil)
+	c.must(http.StatusOK, "POST", at+"/submit", map[string]any{"id": "m", "message": saying("note it")["message"]}, nil)
+	for _, reply := range []map[string]any{{"allow": true}, {"allow": false, "note": "not that one"}} {
+		f.until("question_asked", nil)
+		var open []struct{ ID string }
+		c.must(http.StatusOK, "POST", at+"/questions", nil, &open)
+		if len(open) != 1 {
+			t.Fatalf("the questions are %+v", open)
+		}
+		c.must(http.StatusOK, "POST", at+"/answer", map[string]any{"id": open[0].ID, "reply": map[string]any{"permission": reply}}, nil)
+	}
+	f.until("agent_settled", nil)
+	f.stop()
+	c.send(http.StatusOK, "GET", "/v1/projects/"+p.ID+"/file?path=/memories/a.md", "", nil)
+	c.send(http.StatusNotFound, "GET", "/v1/projects/"+p.ID+"/file?path=/memories/b.md", "", nil)
+	all := b.srv.Requests()
+	if said := textsOf(all[len(all)-1].Messages); !strings.Contains(said, "not that one") {
+		t.Errorf("the model read %s", said)
+	}
+	c.end()
 }

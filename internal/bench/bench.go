@@ -122,7 +122,7 @@ func Open(o Options) (*Bench, error) {
 }
 
 // On gives a bench without a directory on other files, with the same secrets. It need not be closed.
-func (b *Bench) On(files workspace.Files) *Bench {
+func On(b *Bench, files workspace.Files) *Bench {
 	o := b.Options
 	o.Files = files
 	return &Bench{Options: o, vault: b.vault, cache: search.NewCache()}

@@ -50,8 +50,8 @@ type Chat struct {
 	Without      []string       // tools that it doesn't have of those that make sense in a chat
 	Extra        []*tool.Tool   // that it has besides
 	Chains       session.Chains // with which these take part in the conversation
-	Minions      *Minions // that work for it; nil: none do
-	Mode         string   // of approval
+	Minions      *Minions       // that work for it; nil: none do
+	Mode         string         // of approval
 	MaxCost      llm.USD
 	Desk         *session.Desk
 	Warn         func(string)

@@ -121,7 +121,7 @@ func (x *minionsOf) open(ctx context.Context, op crew.Opening) (*session.Session
 	readAgents(&o, op.Family)
 	b := x.bench
 	if desk.Files != nil {
-		b = b.On(desk.Files)
+		b = bench.On(b, desk.Files)
 	}
 	s, err := b.Start(ctx, o.Session)
 	if errors.Is(err, transcript.ErrLocked) {

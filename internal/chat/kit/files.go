@@ -126,7 +126,9 @@ func newSketchbook(tree *vfs.Tree, chat string) *tool.Tool {
 	return tool.New(tool.Definition[sketchArgs]{
 		Name: "sketchbook", Label: "Sketchbook", Effects: tool.Writes,
 		Description: "Adds a text to the notepad of this conversation: drafts, steps of your reasoning, working notes. You can't read it with this tool; the user can.",
-		Access:      func(sketchArgs) []tool.Access { return []tool.Access{{Kind: tool.AccessWrite, Target: inWorkspace(at)}} },
+		Access: func(sketchArgs) []tool.Access {
+			return []tool.Access{{Kind: tool.AccessWrite, Target: inWorkspace(at)}}
+		},
 		Run: func(ctx context.Context, _ tool.Call, a sketchArgs) (*tool.Result, error) {
 			_, err := tree.Edit(ctx, at, func(old []byte) ([]byte, error) {
 				return fmt.Appendf(nil, "%s\n---\n%s", old, a.Content), nil

@@ -267,3 +267,54 @@ func TestMemoryInSystemPrompt(t *testing.T) {
 		t.Errorf("in the next turn %q", got[:200])
 	}
 }
+
+// An agent hands over its result, at the end or before it; the last one counts.
+func TestReturn(t *testing.T) {
+	t.Parallel()
+	for _, deferred := range []bool{false, true} {
+		k := kit.New(kit.Options{Tools: &project.Tools{}, Tree: tree(t), Chat: "c", Return: &kit.Returning{Deferred: deferred}})
+		if len(k.Tools) != 1 || k.Tools[0].Name != "return" {
+			t.Fatalf("the tools are %+v", k.Tools)
+		}
+		var said []llm.Message
+		for _, text := range []string{"one", "two"} {
+			r, err := k.Tools[0].Run(t.Context(), tool.Call{Name: "return", Arguments: json.RawMessage(fmt.Sprintf(`{"result":%q}`, text))})
+			if err != nil || r.Final == deferred {
+				t.Fatalf("deferred %v: %+v, %v", deferred, r, err)
+			}
+			said = append(said, llm.Message{Role: llm.RoleToolResult, ToolName: "return", Content: r.Content, Details: r.Details})
+		}
+		if got := kit.Returned(append(said, llm.UserText("later"))); got != "two" {
+			t.Errorf("deferred %v: handed over %q", deferred, got)
+		}
+		if want := "Result stored. Please stop and wait for next instruction."; deferred && said[0].Text() != want {
+			t.Errorf("the model reads %q", said[0].Text())
+		}
+	}
+	if got := kit.Returned([]llm.Message{llm.UserText("nothing")}); got != "" {
+		t.Errorf("without a call %q was handed over", got)
+	}
+}
+
+// Personas are files of the project with names that are safe; what all of them are told comes first.
+func TestPersonas(t *testing.T) {
+	t.Parallel()
+	files := tree(t)
+	for path, text := range map[string]string{
+		"_global.md": "Be brief.", "critic.md": "## Finds mistakes\nLook.", "..md": "x", "a b.md": "x", "notes.txt": "x", "binary.md": "\x00", "critic/critic.md": "x",
+	} {
+		if _, err := files.Write(t.Context(), "/minions/"+path, []byte(text), vfs.Anything); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := kit.Personas(t.Context(), files, "Work well.")
+	want := []kit.Persona{{Name: "default", Description: "does any task", Prompt: "Be brief.\n\nWork well."}, {Name: "critic", Description: "Finds mistakes", Prompt: "Be brief.\n\n## Finds mistakes\nLook."}}
+	if err != nil || fmt.Sprint(all) != fmt.Sprint(want) {
+		t.Errorf("the personas are %q, %v", all, err)
+	}
+	for _, name := range []string{"..", "a/b", "_global", ""} {
+		if _, err := kit.Namespace(files, name); err == nil {
+			t.Errorf("%q is a persona", name)
+		}
+	}
+}

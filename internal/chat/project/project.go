@@ -102,8 +102,8 @@ type Settings struct {
 	MaxTokens    int      `json:"maxTokens,omitempty"` // of an answer; 0 is the model's
 	// Tools are those of the chats. A change names what it changes: null switches a tool off, and all of them back to [StandardTools].
 	Tools   *Tools  `json:"tools,omitempty"`
-	Mode    string   `json:"mode,omitempty"`    // of approval: ask, auto-edit, full; "" is auto-edit
-	MaxCost llm.USD  `json:"maxCost,omitempty"` // of a chat; 0 is no limit
+	Mode    string  `json:"mode,omitempty"`    // of approval: ask, auto-edit, full; "" is auto-edit
+	MaxCost llm.USD `json:"maxCost,omitempty"` // of a chat; 0 is no limit
 }
 
 // Project is a project of a person.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // Tools are the tools of a project's chats, with their options. What isn't there is off.
@@ -69,7 +70,9 @@ type MinionTool struct {
 }
 
 // Swipeable are the tools whose calls a checkpoint leaves behind, unless they are kept.
-func Swipeable() []string { return []string{"filesystem", "memory", "sketchbook", "checkpoint", "minion", "web"} }
+func Swipeable() []string {
+	return []string{"filesystem", "memory", "sketchbook", "checkpoint", "minion", "web"}
+}
 
 // ForMinions are the tools that agents may have.
 func ForMinions() []string {
@@ -108,7 +111,7 @@ func (t *Tools) check() error {
 		}
 		for _, name := range m.Tools {
 			if !slices.Contains(ForMinions(), name) {
-				return invalid("tools.minion.tools: %q is none of %v", name, ForMinions())
+				return invalid("tools.minion.tools: want some of %s, not %q", strings.Join(ForMinions(), ", "), name)
 			}
 		}
 	}
@@ -121,7 +124,7 @@ func (t *Tools) check() error {
 	}
 	for _, name := range c.Keep {
 		if !slices.Contains(Swipeable(), name) {
-			return invalid("tools.checkpoint.keep: %q is none of %v", name, Swipeable())
+			return invalid("tools.checkpoint.keep: want some of %s, not %q", strings.Join(Swipeable(), ", "), name)
 		}
 	}
 	return nil

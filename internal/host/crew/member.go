@@ -469,7 +469,7 @@ func (m *member) awake(ctx context.Context) (*session.Session, error) {
 		return nil, fmt.Errorf("%s was stopped: its transcript is history://%s", m.id, m.id)
 	case m.lost:
 		return nil, fmt.Errorf("%s can't go on: there is no agent %q that may run now, see burin agents; its transcript is history://%s", m.id, m.definition.Name, m.id)
-	case state == session.AgentParked && !m.isKept():
+	case state == session.AgentParked && !isKept(m):
 		return nil, fmt.Errorf("%s is not kept", m.id)
 	case m.isolated && dir == "":
 		if err := m.isolate(ctx); err != nil {
@@ -728,7 +728,7 @@ func (m *member) changed(now bool) {
 // rest parks the agent after a while without work.
 func (m *member) rest() {
 	ttl := m.crew.o.Limits.IdleTTL
-	if ttl <= 0 || !m.isKept() {
+	if ttl <= 0 || !isKept(m) {
 		return
 	}
 	m.mu.Lock()
@@ -828,10 +828,10 @@ type kept struct {
 }
 
 // isKept reports whether its session can be closed and opened again.
-func (m *member) isKept() bool { return m.file != "" || m.crew.o.Keep != nil }
+func isKept(m *member) bool { return m.file != "" || m.crew.o.Keep != nil }
 
 // view opens its transcript to read.
-func (m *member) view(ctx context.Context) (*transcript.Log, error) {
+func view(ctx context.Context, m *member) (*transcript.Log, error) {
 	if m.file == "" && m.crew.o.Keep != nil {
 		return m.crew.o.Keep.View(ctx, m.id)
 	}
@@ -840,12 +840,12 @@ func (m *member) view(ctx context.Context) (*transcript.Log, error) {
 }
 
 // hasTranscript reports whether it has one.
-func (m *member) hasTranscript() bool {
+func hasTranscript(m *member) bool {
 	if m.file != "" {
 		_, ok := m.transcript()
 		return ok
 	}
-	l, err := m.view(context.Background())
+	l, err := view(context.Background(), m)
 	if err != nil {
 		return false
 	}
@@ -855,7 +855,7 @@ func (m *member) hasTranscript() bool {
 
 // note writes what a later owner of the session must know.
 func (m *member) note() error {
-	if !m.isKept() {
+	if !isKept(m) {
 		return nil
 	}
 	m.mu.Lock()
@@ -874,7 +874,7 @@ func (m *member) note() error {
 func (c *Crew) recall(l *bench.Lent) {
 	var found []*member
 	unread := map[string]*member{} // whose results the session may not have read
-	for path, raw := range c.notes(l.Folder()) {
+	for path, raw := range notesOf(c, l.Folder()) {
 		var k kept
 		if json.Unmarshal(raw, &k) != nil || k.ID == "" {
 			continue
@@ -919,8 +919,8 @@ func (c *Crew) recall(l *bench.Lent) {
 	}
 }
 
-// notes are what is kept of agents, with the paths of their session files; these are "" where there are none.
-func (c *Crew) notes(folder string) iter.Seq2[string, []byte] {
+// notesOf are what is kept of agents, with the paths of their session files; these are "" where there are none.
+func notesOf(c *Crew, folder string) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		if keep := c.o.Keep; keep != nil && folder == "" {
 			all, err := keep.Notes(c.life)
@@ -983,10 +983,10 @@ func (c *Crew) Spent(ctx context.Context) (all []session.AgentCost) {
 	members := slices.Clone(c.members)
 	c.family.mu.Unlock()
 	for _, m := range members {
-		if !m.isKept() || !c.below(m.id) || ctx.Err() != nil {
+		if !isKept(m) || !c.below(m.id) || ctx.Err() != nil {
 			continue
 		}
-		l, err := m.view(ctx)
+		l, err := view(ctx, m)
 		if err != nil {
 			continue // it has not answered
 		}
@@ -1031,7 +1031,7 @@ func (m *member) did() string {
 	defer m.mu.Unlock()
 	a := &m.agent
 	did := "it had not begun"
-	if m.hasTranscript() {
+	if hasTranscript(m) {
 		did = "it had no answer yet"
 	}
 	if a.Requests > 0 {
@@ -1065,7 +1065,7 @@ const lostError = "burin ended while it worked"
 
 // count reads from the agent's transcript what its last owner did not note.
 func (m *member) count() {
-	l, err := m.view(context.Background())
+	l, err := view(context.Background(), m)
 	if err != nil {
 		return // it has not answered
 	}

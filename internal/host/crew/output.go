@@ -72,7 +72,7 @@ func (m *member) wholeOutput() (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.output == "" && m.crew.o.Keep != nil { // of an earlier owner of the session
-		if l, err := m.view(context.Background()); err == nil {
+		if l, err := view(context.Background(), m); err == nil {
 			defer l.Close() //nolint:errcheck // it is only read
 			if e := lastWords(l); e != nil {
 				return e.Message.Text(), nil
