@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/coder/websocket"
 
@@ -23,8 +24,15 @@ import (
 // ownerPerson is whose machine it is.
 const ownerPerson = people.OwnerID
 
+// cutAgent parts the id of an agent's session: that of the session it works for, a dot, and its own.
+func cutAgent(id string) (session, agent string) {
+	session, agent, _ = strings.Cut(id, ".")
+	return session, agent
+}
+
 // may says why somebody has no access to a session.
 func (k *kept) may(ctx context.Context, who server.Who, id string) error {
+	id, _ = cutAgent(id)
 	person, err := k.projects.PersonOf(ctx, id)
 	switch {
 	case errors.Is(err, project.ErrUnknown) && who.Role == people.Admin:
@@ -42,8 +50,31 @@ func (k *kept) may(ctx context.Context, who server.Who, id string) error {
 	return err
 }
 
-// faceOf opens or joins a session of this machine, or a chat.
+// faceOf opens or joins a session of this machine, a chat, or an agent of one.
 func (k *kept) faceOf(ctx context.Context, who server.Who, id string, v chats.Visit) (session.Handle, error) {
+	id, agent := cutAgent(id)
+	h, err := k.sessionFace(ctx, who, id, v)
+	if err != nil || agent == "" {
+		return h, err
+	}
+	of, err := h.Agents().Open(ctx, agent, v.Name, v.Answers)
+	if err != nil {
+		_ = h.Close() // it only leaves
+		return nil, err
+	}
+	return &agentFace{of, h}, nil
+}
+
+// agentFace is a handle of an agent, which keeps the session that it works for open.
+type agentFace struct {
+	session.Handle
+	above session.Handle
+}
+
+// Close implements [session.Handle].
+func (a *agentFace) Close() error { return errors.Join(a.Handle.Close(), a.above.Close()) }
+
+func (k *kept) sessionFace(ctx context.Context, who server.Who, id string, v chats.Visit) (session.Handle, error) {
 	if who.Peer {
 		return k.chats.Here(ctx, id, v)
 	}

@@ -14,10 +14,16 @@ import (
 var httpStep = regexp.MustCompile("(?ms)^```http\n(\\w+) (\\S+)\n(.*?)\n?\n(\\d+)\n(.*?)\n?^```$|^<!-- (model|received:)\\s(.*?)\\s*-->$")
 
 // The examples of docs/serve.md run as they stand there, one after the other on one server.
-func TestServePage(t *testing.T) {
+func TestServePage(t *testing.T) { runServePage(t, "../../docs/serve.md") }
+
+// The same of docs/chat-tools.md.
+func TestChatToolsPage(t *testing.T) { runServePage(t, "../../docs/chat-tools.md") }
+
+func runServePage(t *testing.T, page string) {
+	t.Helper()
 	pacetest.Costly(t)
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/serve.md")
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +55,7 @@ func TestServePage(t *testing.T) {
 			continue
 		}
 		ran++
-		status, body := c.do(c.request(m[1], named(m[2]), named(m[3])))
+		status, body := c.do(c.request(m[1], named(m[2]), strings.ReplaceAll(named(m[3]), `"PROJECT"`, fmt.Sprintf("%q", ids["PROJECT"]))))
 		if fmt.Sprint(status) != m[4] {
 			t.Fatalf("%s %s: %d %s", m[1], m[2], status, body)
 		}

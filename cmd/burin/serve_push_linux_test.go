@@ -65,7 +65,7 @@ func TestServePush(t *testing.T) {
 		t.Errorf("the test is %+v", m)
 	}
 	var p struct{ ID string }
-	c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "tools": []string{"ask"}}, &p)
+	c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "tools": map[string]any{"web": nil}}, &p)
 	begin := func(text string) string {
 		t.Helper()
 		var begun struct{ Chat chatOf }

@@ -121,6 +121,13 @@ func Open(o Options) (*Bench, error) {
 	return b, nil
 }
 
+// On gives a bench without a directory on other files, with the same secrets. It need not be closed.
+func On(b *Bench, files workspace.Files) *Bench {
+	o := b.Options
+	o.Files = files
+	return &Bench{Options: o, vault: b.vault, cache: search.NewCache()}
+}
+
 // Close ends what is shared.
 func (b *Bench) Close() error { return b.boxes.close() }
 

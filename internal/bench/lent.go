@@ -43,6 +43,10 @@ func borrow(b *seat) (err error) {
 	b.mounts = from.mounts
 	if b.dir == from.dir {
 		b.ws, b.policy, b.journaled, b.borrowed = from.ws.Fork(), from.policy, from.journaled, true
+		if b.dir == "" && b.Bench != from.Bench { // files of its own, such as a part of the session's
+			b.ws = workspace.New(b.Files)
+			b.ws.SetReadOnly(b.Approval == string(permission.Plan))
+		}
 		lend(b)
 		return nil
 	}

@@ -5,12 +5,14 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/platform/workspace"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool"
 	"github.com/burin-dev/burin/transcript"
 )
 
@@ -45,8 +47,11 @@ type Chat struct {
 	Thinking     llm.Level
 	MaxTokens    int
 	Instructions string
-	Tools        []string // that are offered; nil: all that make sense in a chat
-	Mode         string   // of approval
+	Without      []string       // tools that it doesn't have of those that make sense in a chat
+	Extra        []*tool.Tool   // that it has besides
+	Chains       session.Chains // with which these take part in the conversation
+	Minions      *Minions       // that work for it; nil: none do
+	Mode         string         // of approval
 	MaxCost      llm.USD
 	Desk         *session.Desk
 	Warn         func(string)
@@ -60,10 +65,10 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 	}
 	o := Session{
 		Session: bench.Session{
-			System: chatWords, Append: c.Instructions, Approval: c.Mode, Desk: c.Desk, Tools: c.Tools, Warn: c.Warn, MaxCost: c.MaxCost, MaxTokens: c.MaxTokens,
+			System: chatWords, Append: c.Instructions, Approval: c.Mode, Desk: c.Desk, ExtraTools: c.Extra, Chains: c.Chains, Warn: c.Warn, MaxCost: c.MaxCost, MaxTokens: c.MaxTokens,
 			Log: c.Log, Retry: retryOf(settings), Compaction: compactionOf(settings), WebSearch: settings.Providers.WebSearch,
 			LargeImages: !settings.Bool("images.autoResize"), NoImages: settings.Images.BlockImages, NoGoals: true, Titles: settings.Titles.Model,
-			Without: switchedOff(settings), Advisor: session.AdvisorOff,
+			Without: slices.Concat(switchedOff(settings), c.Without), Advisor: session.AdvisorOff,
 		},
 		Choice: c.Choice, Note: c.Warn,
 	}
@@ -121,6 +126,7 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	bind := giveMinions(h, &c, &o, may, settings)
 	b, err := bench.Open(bench.Options{Files: files, NoFiles: true, Environ: []string{}, HTTP: client, Warn: c.Warn})
 	if err != nil {
 		return nil, err
@@ -129,5 +135,6 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 	if s, err = b.Start(ctx, o.Session); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
+	bind(b, s)
 	return s, nil
 }

@@ -209,15 +209,11 @@ func (s *Store) PurgeChat(ctx context.Context, person, id string) error {
 	if err != nil || n == 0 {
 		return errors.Join(ErrUnknown, err)
 	}
-	trash, purge := sqlstore.Delete, sqlstore.Purge
-	if s.db.Server() {
-		trash, purge = pgstore.Delete, pgstore.Purge
-	}
 	// The row goes last: whoever is cut off in between tries again.
-	if err := trash(ctx, s.db.SQL(), session(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := purgeMinions(ctx, s, id); err != nil {
 		return err
 	}
-	if err := purge(ctx, s.db.SQL(), session(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := purgeSession(ctx, s, session(id)); err != nil {
 		return err
 	}
 	return s.db.Update(ctx, func(q store.Querier) error {
@@ -465,7 +461,7 @@ func (s *Store) log(ctx context.Context, person string, c Chat, below transcript
 			return &strict{Store: above, lost: lost}, nil
 		}
 	}
-	o.Blobs = transcript.KeptBy(&kept{store: s, person: person, chat: c.ID})
+	o.Blobs = transcript.KeptBy(&kept{store: s, person: person, chat: ofChat(c.ID)})
 	var l *transcript.Log
 	var err error
 	if fresh {

@@ -69,6 +69,7 @@ var Part = store.Part{Name: "projects", Steps: []string{
 	ALTER TABLE {chats} ADD COLUMN indexed INTEGER NOT NULL DEFAULT -1;
 	CREATE INDEX chats_behind ON {chats} (person) WHERE indexed < accepted + settled;`,
 	attachmentTables,
+	minionTables,
 }}
 
 var (
@@ -99,10 +100,10 @@ type Settings struct {
 	Thinking     string   `json:"thinking,omitempty"` // off, minimal, low, medium, high, xhigh
 	Temperature  *float64 `json:"temperature,omitempty"`
 	MaxTokens    int      `json:"maxTokens,omitempty"` // of an answer; 0 is the model's
-	// Tools are the names of the tools that are offered; nil is those for files, calculating and the web.
-	Tools   []string `json:"tools,omitempty"`
-	Mode    string   `json:"mode,omitempty"`    // of approval: ask, auto-edit, full; "" is auto-edit
-	MaxCost llm.USD  `json:"maxCost,omitempty"` // of a chat; 0 is no limit
+	// Tools are those of the chats. A change names what it changes: null switches a tool off, and all of them back to [StandardTools].
+	Tools   *Tools  `json:"tools,omitempty"`
+	Mode    string  `json:"mode,omitempty"`    // of approval: ask, auto-edit, full; "" is auto-edit
+	MaxCost llm.USD `json:"maxCost,omitempty"` // of a chat; 0 is no limit
 }
 
 // Project is a project of a person.
@@ -203,6 +204,12 @@ func (s *Settings) check() (err error) {
 	case s.MaxCost < 0:
 		return invalid("maxCost: from 0, not %s", s.MaxCost)
 	}
+	if s.Tools == nil {
+		s.Tools = StandardTools()
+	}
+	if err := s.Tools.check(); err != nil {
+		return err
+	}
 	switch s.Mode {
 	case "", "ask", "auto-edit", "full":
 	default:
@@ -278,7 +285,8 @@ func scanProject(row interface{ Scan(...any) error }, ring *vault.Ring) (p Proje
 		return p, err
 	}
 	p.Created, p.Modified, p.Trashed = at(created), at(modified), at(trashed)
-	return p, open(ring, "projects", p.ID, sealed, &p.Settings)
+	err = open(ring, "projects", p.ID, sealed, &p.Settings)
+	return p, readSettings(err, func() ([]byte, error) { return ring.Open(place("projects", p.ID), sealed) }, &p.Settings)
 }
 
 // Projects lists the projects of a person, the last used first: those in the trash, or the others.
@@ -417,7 +425,7 @@ func (s *Store) Default(ctx context.Context, person string) (Project, error) {
 	if !errors.Is(err, ErrUnknown) {
 		return p, err
 	}
-	return s.newProject(ctx, person, id, Settings{Name: "Chats", Icon: "💬"})
+	return s.newProject(ctx, person, id, Settings{Name: "Chats", Icon: "💬", Tools: StandardTools()})
 }
 
 // Files are the files of a project of a person that is not in the trash.

@@ -118,6 +118,9 @@ func (s *Store) resealTranscript(ctx context.Context, ring *vault.Ring, r row) (
 	if r.generation == ring.Newest() {
 		return false, nil
 	}
+	if _, later, err := resealMinions(ctx, s, ring, r.id); err != nil || later {
+		return true, err
+	}
 	below, err := s.records(ctx, Chat{ID: r.id}, true)
 	switch {
 	case errors.Is(err, transcript.ErrLocked):

@@ -253,6 +253,7 @@ type Tree struct {
 	s       *Store
 	rows    rows
 	persona string // the folder that is its root; "": the project's
+	walled  string // the folder, as the tree has it, in which nothing can be changed; "": there is none
 	fits    func(ctx context.Context, q store.Querier) error
 }
 
@@ -261,6 +262,13 @@ type Tree struct {
 func Within(t *Tree, fits func(ctx context.Context, q store.Querier) error) *Tree {
 	n := *t
 	n.fits = fits
+	return &n
+}
+
+// Walled gives a tree in which a folder can only be read.
+func Walled(t *Tree, dir string) *Tree {
+	n := *t
+	n.walled = Clean(dir)
 	return &n
 }
 
@@ -318,7 +326,7 @@ func (t *Tree) real(written string) (string, error) {
 // writable is real for what changes something there.
 func (t *Tree) writable(written string) (string, error) {
 	real, err := t.real(written)
-	if err == nil && t.persona != "" && within(real, share) {
+	if err == nil && (t.persona != "" && within(real, share) || t.walled != "" && within(Clean(written), t.walled)) {
 		return "", ReadOnly
 	}
 	return real, err

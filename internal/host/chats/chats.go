@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/chat/kit"
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/push"
@@ -391,6 +392,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	if err != nil {
 		level = llm.LevelDefault
 	}
+	tools := kit.New(kit.Options{Tools: p.Tools, Tree: files, Chat: id})
 	desk := session.NewDesk(session.DeskOptions{Wait: true})
 	leave := desk.Attend() // people will come: the model may ask them
 	defer leave()
@@ -423,8 +425,8 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 		Attachment: func(ctx context.Context, file string) ([]byte, string, error) {
 			return c.o.Attachments.Take(ctx, person, id, file)
 		},
-		Files: files.Files(c.ctx), Account: "person/" + person, Choice: host.Choice{Model: first(chat.Model, p.Model)}, Thinking: level,
-		MaxTokens: p.MaxTokens, Instructions: p.Instructions, Tools: p.Tools, Mode: first(p.Mode, "auto-edit"), MaxCost: p.MaxCost,
+		Files: tools.Tree.Files(c.ctx), Account: "person/" + person, Choice: host.Choice{Model: first(chat.Model, p.Model)}, Thinking: level,
+		MaxTokens: p.MaxTokens, Instructions: p.Instructions, Without: tools.Without, Extra: tools.Tools, Chains: tools.Chains, Minions: c.minions(h, p, chat, files), Mode: first(p.Mode, "auto-edit"), MaxCost: p.MaxCost,
 		Desk: desk, Warn: func(line string) { c.o.Warn("chat " + id + ": " + line) },
 	})
 	if err != nil {
@@ -507,6 +509,11 @@ func (c *Chats) noteOne(person, id string, h *held, s *session.Session, e sessio
 	case session.AgentSettled:
 		cost, words := s.Stats().Cost, firstWords(s.Log())
 		change = func(a *project.About) { a.Cost, a.Title = cost, first(a.Title, words) }
+	case session.AgentChanged:
+		if a, ok := e.Data.(*session.Agent); !ok || a.State != session.AgentIdle {
+			return nil
+		}
+		return c.settleMinions(id, h, s)
 	case session.QuestionAsked, session.QuestionSettled:
 		return c.tellQuestion(person, id, h, s, e.Type)
 	default:

@@ -28,6 +28,7 @@ import (
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/tool"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // Opening says how the session of an agent is opened.
@@ -81,6 +82,21 @@ type Options struct {
 	Waits bool
 	Warn  func(string)
 	Now   func() time.Time
+	// Keep keeps the agents of a session that has no files; nil: they have files beside that of the session, or are
+	// not kept.
+	Keep Keeper
+	// Result gives what an agent hands over with a piece of work; nil, and "", is its typed result, or its last message.
+	Result func(agent.Outcome) string
+}
+
+// Keeper keeps agents without files. [Options].Open finds their transcripts.
+type Keeper interface {
+	// Note keeps what is to be known of an agent, and Notes gives it back for all of them. Drop forgets one.
+	Note(ctx context.Context, id string, facts []byte) error
+	Notes(ctx context.Context) ([][]byte, error)
+	Drop(ctx context.Context, id string) error
+	// View opens the transcript of an agent to read. The error is an [fs.ErrNotExist] if there is none.
+	View(ctx context.Context, id string) (*transcript.Log, error)
 }
 
 // Crew are the agents of one session: of a person's, or of another agent.
@@ -457,8 +473,11 @@ func discharge(c *Crew, members []*member) {
 	c.family.mu.Unlock()
 	for _, m := range members {
 		c.waits.leave(m.id, c)
-		if m.file != "" {
+		switch {
+		case m.file != "":
 			_ = os.Remove(m.sidecar()) // it may be the one that could not be written
+		case c.o.Keep != nil:
+			_ = c.o.Keep.Drop(context.Background(), m.id) // the same
 		}
 		m.mu.Lock()
 		m.over_, m.agent.State, m.agent.Error = true, session.AgentStopped, "it had not begun"

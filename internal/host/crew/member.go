@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -413,7 +414,13 @@ func (m *member) ask(ctx context.Context, live *session.Session, message llm.Mes
 			return "", errors.New("it did not stop")
 		}
 	}
-	text := result(out, m.definition.Output != nil)
+	text := ""
+	if m.crew.o.Result != nil {
+		text = m.crew.o.Result(out)
+	}
+	if text == "" {
+		text = result(out, m.definition.Output != nil)
+	}
 	switch {
 	case out.Reason == agent.ReasonDone && text == "":
 		return "", errors.New("it ended without a result")
@@ -462,7 +469,7 @@ func (m *member) awake(ctx context.Context) (*session.Session, error) {
 		return nil, fmt.Errorf("%s was stopped: its transcript is history://%s", m.id, m.id)
 	case m.lost:
 		return nil, fmt.Errorf("%s can't go on: there is no agent %q that may run now, see burin agents; its transcript is history://%s", m.id, m.definition.Name, m.id)
-	case state == session.AgentParked && m.file == "":
+	case state == session.AgentParked && !isKept(m):
 		return nil, fmt.Errorf("%s is not kept", m.id)
 	case m.isolated && dir == "":
 		if err := m.isolate(ctx); err != nil {
@@ -721,7 +728,7 @@ func (m *member) changed(now bool) {
 // rest parks the agent after a while without work.
 func (m *member) rest() {
 	ttl := m.crew.o.Limits.IdleTTL
-	if ttl <= 0 || m.file == "" {
+	if ttl <= 0 || !isKept(m) {
 		return
 	}
 	m.mu.Lock()
@@ -820,9 +827,35 @@ type kept struct {
 	Stopped  string     `json:"stopped,omitempty"`
 }
 
+// isKept reports whether its session can be closed and opened again.
+func isKept(m *member) bool { return m.file != "" || m.crew.o.Keep != nil }
+
+// view opens its transcript to read.
+func view(ctx context.Context, m *member) (*transcript.Log, error) {
+	if m.file == "" && m.crew.o.Keep != nil {
+		return m.crew.o.Keep.View(ctx, m.id)
+	}
+	l, _, err := place.Read(ctx, m.file, nil, transcript.Options{})
+	return l, err
+}
+
+// hasTranscript reports whether it has one.
+func hasTranscript(m *member) bool {
+	if m.file != "" {
+		_, ok := m.transcript()
+		return ok
+	}
+	l, err := view(context.Background(), m)
+	if err != nil {
+		return false
+	}
+	_ = l.Close() // it was only read
+	return true
+}
+
 // note writes what a later owner of the session must know.
 func (m *member) note() error {
-	if m.file == "" {
+	if !isKept(m) {
 		return nil
 	}
 	m.mu.Lock()
@@ -831,30 +864,22 @@ func (m *member) note() error {
 	if err != nil {
 		return err
 	}
+	if m.file == "" {
+		return m.crew.o.Keep.Note(context.Background(), m.id, raw)
+	}
 	return smallfile.Replace(m.sidecar(), raw)
 }
 
 // recall reads the agents that the session had before.
 func (c *Crew) recall(l *bench.Lent) {
-	folder := l.Folder()
-	if folder == "" {
-		return
-	}
-	files, _ := os.ReadDir(folder) // there is none before the first agent
 	var found []*member
 	unread := map[string]*member{} // whose results the session may not have read
-	for _, entry := range files {
-		if !strings.HasSuffix(entry.Name(), ".agent.json") {
-			continue
-		}
-		file := filepath.Join(folder, entry.Name())
-		raw, err := smallfile.Read(file, 1<<20)
+	for path, raw := range notesOf(c, l.Folder()) {
 		var k kept
-		if err != nil || json.Unmarshal(raw, &k) != nil || k.ID == "" {
+		if json.Unmarshal(raw, &k) != nil || k.ID == "" {
 			continue
 		}
-		path := strings.TrimSuffix(file, ".agent.json") + ".jsonl"
-		m := &member{id: k.ID, file: path, order: k.Order, isolated: k.Isolated, folder: k.Folder, notes: k.Notes, over_: k.Over, why: k.Stopped, done: k.Stopped != callStopped, begun: k.Started, finished: make(chan struct{}), started: make(chan struct{})}
+		m := &member{crew: c, id: k.ID, file: path, order: k.Order, isolated: k.Isolated, folder: k.Folder, notes: k.Notes, over_: k.Over, why: k.Stopped, done: k.Stopped != callStopped, begun: k.Started, finished: make(chan struct{}), started: make(chan struct{})}
 		close(m.finished)
 		m.start()
 		m.agent = k.Agent
@@ -894,6 +919,38 @@ func (c *Crew) recall(l *bench.Lent) {
 	}
 }
 
+// notesOf are what is kept of agents, with the paths of their session files; these are "" where there are none.
+func notesOf(c *Crew, folder string) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		if keep := c.o.Keep; keep != nil && folder == "" {
+			all, err := keep.Notes(c.life)
+			if err != nil {
+				c.o.Warn("the agents of the session can't be read: " + err.Error())
+			}
+			for _, raw := range all {
+				if !yield("", raw) {
+					return
+				}
+			}
+			return
+		}
+		if folder == "" {
+			return
+		}
+		files, _ := os.ReadDir(folder) // there is none before the first agent
+		for _, entry := range files {
+			name, ok := strings.CutSuffix(entry.Name(), ".agent.json")
+			if !ok {
+				continue
+			}
+			raw, err := smallfile.Read(filepath.Join(folder, entry.Name()), 1<<20)
+			if err == nil && !yield(filepath.Join(folder, name+".jsonl"), raw) {
+				return
+			}
+		}
+	}
+}
+
 // results are those that the session has read of agents that were done: of calls, and in messages of
 // ours. enough says how many are looked for.
 func results(l *bench.Lent, enough int) (all []task.Report) {
@@ -926,10 +983,10 @@ func (c *Crew) Spent(ctx context.Context) (all []session.AgentCost) {
 	members := slices.Clone(c.members)
 	c.family.mu.Unlock()
 	for _, m := range members {
-		if m.file == "" || !c.below(m.id) || ctx.Err() != nil {
+		if !isKept(m) || !c.below(m.id) || ctx.Err() != nil {
 			continue
 		}
-		l, _, err := place.Read(ctx, m.file, nil, transcript.Options{})
+		l, err := view(ctx, m)
 		if err != nil {
 			continue // it has not answered
 		}
@@ -974,7 +1031,7 @@ func (m *member) did() string {
 	defer m.mu.Unlock()
 	a := &m.agent
 	did := "it had not begun"
-	if _, begun := m.transcript(); begun {
+	if hasTranscript(m) {
 		did = "it had no answer yet"
 	}
 	if a.Requests > 0 {
@@ -1008,7 +1065,7 @@ const lostError = "burin ended while it worked"
 
 // count reads from the agent's transcript what its last owner did not note.
 func (m *member) count() {
-	l, _, err := place.Read(context.Background(), m.file, nil, transcript.Options{})
+	l, err := view(context.Background(), m)
 	if err != nil {
 		return // it has not answered
 	}
@@ -1019,8 +1076,7 @@ func (m *member) count() {
 	a := &m.agent
 	a.Requests, a.Cost, a.Known = cost.Requests, cost.Cost, !cost.Unknown
 	a.Tokens = cost.Usage.Input + cost.Usage.Output + cost.Usage.CacheWrite
-	last := l.Last(l.Leaf(), func(n transcript.Node) bool { return n.Role == llm.RoleAssistant }, func(e *transcript.Entry) bool { return e.Message != nil && e.Message.Text() != "" })
-	if last != nil {
+	if last := lastWords(l); last != nil {
 		a.Said = prose.Short(prose.Line(last.Message.Text()), 200)
 	}
 }

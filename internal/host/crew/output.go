@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/platform/smallfile"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/transcript"
 )
 
 // Read gives what is behind agent://ID: the whole result of an agent. Of a typed result,
@@ -69,10 +71,23 @@ func (m *member) wholeOutput() (string, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.output == "" && m.crew.o.Keep != nil { // of an earlier owner of the session
+		if l, err := view(context.Background(), m); err == nil {
+			defer l.Close() //nolint:errcheck // it is only read
+			if e := lastWords(l); e != nil {
+				return e.Message.Text(), nil
+			}
+		}
+	}
 	if m.output == "" {
 		return "", fmt.Errorf("it has no result (%s); history://%s is what it did", m.agent.State, m.id)
 	}
 	return m.output, nil
+}
+
+// lastWords is the last answer with a text; nil: there is none.
+func lastWords(l *transcript.Log) *transcript.Entry {
+	return l.Last(l.Leaf(), func(n transcript.Node) bool { return n.Role == llm.RoleAssistant }, func(e *transcript.Entry) bool { return e.Message != nil && e.Message.Text() != "" })
 }
 
 // list names the agents of a session.

@@ -160,7 +160,7 @@ func mayUse(s *Server, w http.ResponseWriter, r *http.Request, selector string) 
 }
 
 func (s *Server) newProject(w http.ResponseWriter, r *http.Request) {
-	var settings project.Settings
+	settings := project.Settings{Tools: project.StandardTools()}
 	if !read(w, r, &settings) || !mayUse(s, w, r, settings.Model) {
 		return
 	}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/llm"
+)
+
+// toolsOf asks for a project's tools.
+func (c *httpClient) toolsOf(project string) (tools map[string]map[string]any) {
+	c.t.Helper()
+	var p struct{ Tools map[string]map[string]any }
+	c.must(http.StatusOK, "GET", "/v1/projects/"+project, nil, &p)
+	return p.Tools
+}
+
+// begin begins a chat of a project, and waits until the message is answered.
+func (c *httpClient) begin(project, text string) (chat string) {
+	c.t.Helper()
+	var begun struct{ Chat chatOf }
+	c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"project": project, "message": map[string]any{"id": "m", "message": saying(text)["message"]}}, &begun)
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+begun.Chat.ID+"/wait", map[string]any{"id": "m"}, nil)
+	return begun.Chat.ID
+}
+
+// A project chooses the tools of its chats. What the model notes is read by the next chat, and by the person, who changes it.
+func TestServeTools(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	c := serveIt(t, machine(t, b, rpcConfig))
+	var p struct{ ID string }
+	c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book"}, &p)
+	at := "/v1/projects/" + p.ID
+	if got := c.toolsOf(p.ID); len(got) != 6 || got["filesystem"] == nil || got["memory"] != nil {
+		t.Errorf("a new project has %v", got)
+	}
+	c.begin(p.ID, "say hello")
+	_, standard := b.systemOf(t)
+	if slices.Contains(standard, "memory") || slices.Contains(standard, "checkpoint") || !slices.Contains(standard, "filesystem") || !slices.Contains(standard, "web_search") {
+		t.Errorf("the standard tools are %v", standard)
+	}
+	c.must(http.StatusOK, "PATCH", at, map[string]any{"tools": map[string]any{
+		"web": nil, "filesystem": map[string]any{"readOnly": true}, "memory": map[string]any{"systemPrompt": true}, "sketchbook": map[string]any{},
+	}}, nil)
+	if got := c.toolsOf(p.ID); got["web"] != nil || got["calc"] == nil || got["memory"]["systemPrompt"] != true {
+		t.Errorf("after the change it has %v", got)
+	}
+	for _, wrong := range []any{map[string]any{"bash": map[string]any{}}, map[string]any{"memory": map[string]any{"size": 1}}, map[string]any{"checkpoint": map[string]any{"keep": []string{"all"}}}} {
+		c.must(http.StatusBadRequest, "PATCH", at, map[string]any{"tools": wrong}, nil)
+	}
+
+	b.script = []string{`call memory {"command":"create","path":"/memories/README.md","file_text":"Likes quaggas.\n"}`, `call sketchbook {"content":"a draft"}`, "Noted."}
+	chat := c.begin(p.ID, "note it")
+	system, tools := b.systemOf(t)
+	for name, want := range map[string]bool{"read": true, "write": false, "edit": false, "filesystem": false, "memory": true, "sketchbook": true, "fetch": false, "calc": true} {
+		if slices.Contains(tools, name) != want {
+			t.Errorf("%s: it has %v", name, tools)
+		}
+	}
+	if !strings.Contains(system, "The /memories directory is empty.") { // until the person speaks again
+		t.Errorf("the model was told %q", system)
+	}
+	if got := c.send(http.StatusOK, "GET", at+"/file?path=/memories/README.md", "", nil); got != "Likes quaggas.\n" {
+		t.Errorf("the person reads %q", got)
+	}
+	if got := c.send(http.StatusOK, "GET", at+"/file?path=/sketchbook/"+chat+".md", "", nil); got != "a draft" {
+		t.Errorf("the sketchbook holds %q", got)
+	}
+	c.send(http.StatusOK, "PUT", at+"/file?path=/memories/README.md", "Likes okapis.\n", nil)
+	c.begin(p.ID, "say more")
+	if system, _ := b.systemOf(t); !strings.Contains(system, "<content>\nLikes okapis.\n</content>") {
+		t.Errorf("in the next chat the model was told %q", system)
+	}
+	c.must(http.StatusOK, "PATCH", at, map[string]any{"tools": nil}, nil)
+	if got := c.toolsOf(p.ID); len(got) != 6 || got["web"] == nil {
+		t.Errorf("with the standard it has %v", got)
+	}
+	c.end()
+}
+
+// A model goes on by itself after a checkpoint, without the calls before it, also in the next server. They stay in the transcript.
+func TestServeCheckpoint(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	cmd := machine(t, b, rpcConfig)
+	c := serveIt(t, cmd)
+	var p struct{ ID string }
+	c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "tools": map[string]any{"checkpoint": map[string]any{"continueMessage": "go on"}}}, &p)
+	c.send(http.StatusCreated, "PUT", "/v1/projects/"+p.ID+"/file?path=/a.txt", "The word is quagga.\n", nil)
+	b.script = []string{`call read {"path":"a.txt"}`, `call checkpoint {"note":"read"}`, "Waiting.", "All done."}
+	chat := c.begin(p.ID, "work")
+	asked := b.srv.Requests()
+	if len(asked) != 4 {
+		t.Fatalf("%d requests", len(asked))
+	}
+	before, after := textsOf(asked[2].Messages), textsOf(asked[3].Messages)
+	if !strings.Contains(before, "quagga") || strings.Contains(after, "quagga") || !strings.Contains(after, "Checkpoint saved.") || !strings.Contains(after, "go on") {
+		t.Errorf("before the end of the answer the model got %s, and then %s", before, after)
+	}
+	if slices.ContainsFunc(asked[3].Messages, func(m llm.Message) bool {
+		return slices.ContainsFunc(m.ToolCalls(), func(c llm.ToolCall) bool { return c.Name == "read" })
+	}) {
+		t.Error("the model still got the call of read")
+	}
+	var nodes struct{ Nodes []struct{ Role, Name string } }
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+chat+"/nodes", nil, &nodes)
+	if n := len(nodes.Nodes); n < 8 {
+		t.Errorf("the transcript has %d entries: %+v", n, nodes)
+	}
+	c.end()
+	c = serveIt(t, cmd)
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+chat+"/submit", map[string]any{"id": "n", "message": saying("say more")["message"]}, nil)
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+chat+"/wait", map[string]any{"id": "n"}, nil)
+	all := b.srv.Requests()
+	if said := textsOf(all[len(all)-1].Messages); strings.Contains(said, "quagga") || !strings.Contains(said, "All done.") {
+		t.Errorf("at the next server the model got %s", said)
+	}
+	c.end()
+}
+
+type minionOf struct {
+	ID, Agent, State, Error string
+	Cost                    float64
+}
+
+// Agents work for a chat with a persona, in its own part of the files, and hand over a result. Each is a session, which is
+// read, asked again and continued on another branch, also in the next server.
+func TestServeMinions(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	cmd := machine(t, b, rpcConfig)
+	c := serveIt(t, cmd)
+	var p struct{ ID string }
+	c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "tools": map[string]any{"minion": map[string]any{"personas": true}, "memory": map[string]any{}}}, &p)
+	at := "/v1/projects/" + p.ID
+	for path, text := range map[string]string{
+		"/minions/_global.md": "Be brief.", "/minions/critic.md": "# Finds mistakes\nYou are a critic.", "/minions/critic/draft.txt": "The word is quagga.",
+		"/minions/..md": "no", "/draft.txt": "The word is okapi.", "/share/s.txt": "shared",
+	} {
+		c.send(http.StatusCreated, "PUT", at+"/file?path="+path, text, nil)
+	}
+	b.script = []string{
+		`call task {"agent":"critic","tasks":[{"id":"first","description":"Look at the draft","assignment":"Look at draft.txt."}]}`,
+		`call read {"path":"/draft.txt"}`, `call write {"path":"/share/new.txt","content":"mine"}`, `call memory {"command":"create","path":"a.md","file_text":"note"}`, `call return {"result":"one mistake"}`,
+		"It found one.",
+	}
+	chat := c.begin(p.ID, "check it")
+	asked := b.srv.Requests()
+	if len(asked) != 6 {
+		t.Fatalf("%d requests", len(asked))
+	}
+	var tools []string
+	for _, tool := range asked[1].Tools {
+		tools = append(tools, tool.Name)
+	}
+	if !slices.Contains(tools, "return") || slices.Contains(tools, "task") || slices.Contains(tools, "checkpoint") || !slices.Contains(tools, "memory") {
+		t.Errorf("the agent has %v", tools)
+	}
+	if system := asked[1].System; !strings.Contains(system, "Be brief.") || !strings.Contains(system, "You are a critic.") {
+		t.Errorf("the agent was told %q", system)
+	}
+	if said := textsOf(asked[4].Messages); !strings.Contains(said, "quagga") || strings.Contains(said, "okapi") || !strings.Contains(said, "only be read") {
+		t.Errorf("the agent read %s", said)
+	}
+	if said := textsOf(asked[5].Messages); !strings.Contains(said, "one mistake") {
+		t.Errorf("the model was told %s", said)
+	}
+	if !slices.ContainsFunc(asked[0].Tools, func(tool llm.Tool) bool {
+		return tool.Name == "task" && strings.Contains(tool.Description, "critic: Finds mistakes")
+	}) {
+		t.Error("task doesn't name the persona")
+	}
+	if got := c.send(http.StatusOK, "GET", at+"/file?path=/minions/critic/memories/a.md", "", nil); got != "note" {
+		t.Errorf("the persona's memory holds %q", got)
+	}
+	if got := c.send(http.StatusOK, "GET", at+"/file?path=/share/s.txt", "", nil); got != "shared" {
+		t.Errorf("what is shared is %q", got)
+	}
+
+	// Its session is one of the API, and what it cost is in that of the chat.
+	minion := "/v1/sessions/" + chat + ".first"
+	entries := func() (nodes []struct{ ID, Role string }) {
+		var is struct{ Nodes []struct{ ID, Role string } }
+		c.must(http.StatusOK, "POST", minion+"/nodes", nil, &is)
+		return is.Nodes
+	}
+	before := entries()
+	var list []minionOf
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+chat+"/agents", nil, &list)
+	if len(list) != 1 || list[0].ID != "first" || list[0].Agent != "critic" || list[0].State != "idle" || list[0].Cost == 0 {
+		t.Errorf("the agents are %+v", list)
+	}
+	var open struct{ Facts struct{ Cost float64 } }
+	c.must(http.StatusNotFound, "GET", "/v1/sessions/"+chat+".other", nil, nil)
+	c.must(http.StatusOK, "GET", minion, nil, &open)
+
+	// After a restart it is still there, and does its work again on another branch.
+	c.end()
+	c = serveIt(t, cmd)
+	if after := entries(); len(after) < len(before) {
+		t.Errorf("after a restart it has %d entries of %d", len(after), len(before))
+	}
+	user := ""
+	for _, n := range before {
+		if n.Role == "user" && user == "" {
+			user = n.ID
+		}
+	}
+	c.must(http.StatusOK, "POST", minion+"/navigate", map[string]any{"id": user}, nil)
+	b.script = []string{"No mistake."}
+	c.must(http.StatusOK, "POST", minion+"/submit", map[string]any{"id": "again", "message": saying("Look at draft.txt once more.")["message"]}, nil)
+	c.must(http.StatusOK, "POST", minion+"/wait", map[string]any{"id": "again"}, nil)
+	all := b.srv.Requests()
+	if said := textsOf(all[len(all)-1].Messages); strings.Contains(said, "quagga") || !strings.Contains(said, "once more") {
+		t.Errorf("on the other branch it got %s", said)
+	}
+	b.script = []string{`call irc {"op":"send","to":"first","message":"And now?","await":true}`, "Still none.", "None at all."}
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+chat+"/submit", map[string]any{"id": "more", "message": saying("ask it")["message"]}, nil)
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+chat+"/wait", map[string]any{"id": "more"}, nil)
+
+	// It goes with its chat.
+	c.must(http.StatusOK, "DELETE", "/v1/chats/"+chat, nil, nil)
+	c.must(http.StatusOK, "DELETE", "/v1/chats/"+chat+"?purge=true", nil, nil)
+	c.must(http.StatusNotFound, "GET", minion, nil, nil)
+	c.end()
+	for _, word := range []string{"one mistake", "Look at the draft", "You are a critic"} {
+		if found := filesWith(t, homeOf(cmd), word); len(found) > 0 {
+			t.Errorf("%q is in %v", word, found)
+		}
+	}
+}
+
+// In a project that asks, a note waits for its person, who accepts or rejects it; the model reads why.
+func TestServeToolsAsk(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	c := serveIt(t, machine(t, b, rpcConfig))
+	var p struct{ ID string }
+	c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "mode": "ask", "tools": map[string]any{"memory": map[string]any{}}}, &p)
+	b.script = []string{
+		`call memory {"command":"create","path":"a.md","file_text":"yes"}`, `call memory {"command":"create","path":"b.md","file_text":"no"}`, "Done.",
+	}
+	var begun struct{ Chat chatOf }
+	c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"project": p.ID}, &begun)
+	at := "/v1/sessions/" + begun.Chat.ID
+	f := c.follow("", "session="+begun.Chat.ID)
+	f.until("", nil)
+	c.must(http.StatusOK, "POST", at+"/submit", map[string]any{"id": "m", "message": saying("note it")["message"]}, nil)
+	for _, reply := range []map[string]any{{"allow": true}, {"allow": false, "note": "not that one"}} {
+		f.until("question_asked", nil)
+		var open []struct{ ID string }
+		c.must(http.StatusOK, "POST", at+"/questions", nil, &open)
+		if len(open) != 1 {
+			t.Fatalf("the questions are %+v", open)
+		}
+		c.must(http.StatusOK, "POST", at+"/answer", map[string]any{"id": open[0].ID, "reply": map[string]any{"permission": reply}}, nil)
+	}
+	f.until("agent_settled", nil)
+	f.stop()
+	c.send(http.StatusOK, "GET", "/v1/projects/"+p.ID+"/file?path=/memories/a.md", "", nil)
+	c.send(http.StatusNotFound, "GET", "/v1/projects/"+p.ID+"/file?path=/memories/b.md", "", nil)
+	all := b.srv.Requests()
+	if said := textsOf(all[len(all)-1].Messages); !strings.Contains(said, "not that one") {
+		t.Errorf("the model read %s", said)
+	}
+	c.end()
+}

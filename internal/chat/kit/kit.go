@@ -1,0 +1,87 @@
+// Package kit makes the tools that chats of projects have beyond those of every session: memory,
+// sketchbook, checkpoint, and what only a tree of files with versions can do.
+//
+// They work on the project's files, where people see and change the same notes. What a
+// checkpoint leaves behind is derived from the conversation: its result in the transcript is all that is kept of it.
+package kit
+
+import (
+	"slices"
+	"time"
+
+	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/vfs"
+	"github.com/burin-dev/burin/session"
+	"github.com/burin-dev/burin/tool"
+)
+
+// Options of the tools of a chat.
+type Options struct {
+	Tools *project.Tools
+	Tree  *vfs.Tree // of the project, or as a persona sees it
+	Chat  string    // its id, which names its sketchbook
+	// Return lets an agent hand over a result; nil: it can't.
+	Return *Returning
+	Now    func() time.Time
+}
+
+// Kit are the tools of a chat.
+type Kit struct {
+	Tools   []*tool.Tool   // that it has besides those of every session
+	Without []string       // those of every session that it doesn't have
+	Tree    *vfs.Tree      // for the tools that work on files
+	Chains  session.Chains // with which they take part in the conversation
+}
+
+// names are the tools of every session that a project chooses together.
+func names(t *project.Tools) map[string][]string {
+	off := map[string][]string{"": {session.CheckpointTool, session.RewindTool}} // a chat has a checkpoint of its own
+	add := func(group string, on bool, tools ...string) {
+		if !on {
+			off[group] = append(off[group], tools...)
+		}
+	}
+	add("filesystem", t.Filesystem != nil, "read", "ls", "find", "grep")
+	add("filesystem", t.Filesystem != nil && !t.Filesystem.ReadOnly, "write", "edit", "undo_edit")
+	add("web", t.Web != nil, "fetch", "web_search")
+	add("ask", t.Ask != nil, "ask")
+	add("todo", t.Todo != nil, "todo")
+	add("calc", t.Calc != nil, "calc")
+	add("history", t.History != nil, "history")
+	return off
+}
+
+// New makes the tools of a chat.
+func New(o Options) *Kit {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	k := &Kit{Tree: o.Tree}
+	for _, off := range names(o.Tools) {
+		k.Without = append(k.Without, off...)
+	}
+	slices.Sort(k.Without)
+	if m := o.Tools.Memory; m != nil {
+		n := &notes{tree: o.Tree}
+		k.Tree = vfs.Walled(o.Tree, memories)
+		k.Tools = append(k.Tools, newMemory(n))
+		if m.SystemPrompt {
+			k.Chains.Requests = append(k.Chains.Requests, session.RequestInterceptor{Name: "memory", Change: (&listing{notes: n}).add})
+		}
+	}
+	if f := o.Tools.Filesystem; f != nil && !f.ReadOnly {
+		k.Tools = append(k.Tools, newFilesystem(k.Tree))
+	}
+	if o.Tools.Sketchbook != nil {
+		k.Tools = append(k.Tools, newSketchbook(o.Tree, o.Chat))
+	}
+	if o.Return != nil {
+		k.Tools = append(k.Tools, newReturn(*o.Return))
+	}
+	if c := o.Tools.Checkpoint; c != nil {
+		k.Tools = append(k.Tools, newCheckpoint())
+		k.Chains.Requests = append(k.Chains.Requests, session.RequestInterceptor{Name: "checkpoint", Change: swiper(c).change})
+		k.Chains.Continue = append(k.Chains.Continue, session.Continuation{Name: session.CheckpointTool, Max: maxContinues, Ask: onwards(c, o.Now)})
+	}
+	return k
+}
