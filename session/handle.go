@@ -181,6 +181,8 @@ type Changes interface {
 	Turns(ctx context.Context) ([]change.Turn, error)
 	// Preview returns what Undo would do with each path, and changes nothing.
 	Preview(ctx context.Context, turn string) ([]change.Planned, error)
+	// Diff returns what a turn did to each file, sorted by path.
+	Diff(ctx context.Context, turn string) ([]change.Diff, error)
 	// Undo restores what a turn changed. If the turn is already undone, it brings the changes
 	// back. It leaves what was changed since, and reports it.
 	Undo(ctx context.Context, turn string) (*change.Undone, error)

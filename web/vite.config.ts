@@ -13,6 +13,11 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: "es2022",
     reportCompressedSize: false,
+    rollupOptions: {
+      input: { index: "index.html", sw: "src/sw.ts" },
+      // The service worker has one address for ever; what it has to update is in its content.
+      output: { entryFileNames: (chunk) => (chunk.name === "sw" ? "sw.js" : "[name]-[hash].js") },
+    },
   },
   worker: { format: "es" },
   server: { proxy: { "/v1": "http://127.0.0.1:4647" } },

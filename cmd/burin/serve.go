@@ -185,7 +185,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	}
 	defer k.tend(ctx, p.warn)()
 	so := server.Options{
-		Version: version(), Storage: k.storage, Push: k.push, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Ready: k.ready,
+		Version: version(), Storage: k.storage, Push: k.push, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Folders: k.listFolders, Ready: k.ready,
 		Projects: k.projects, Finder: k.finder, Attachments: k.attachments, Private: k.private, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
@@ -316,6 +316,8 @@ type kept struct {
 	server      atomic.Pointer[server.Server] // nil: it has not begun
 	here        *host.Host                    // of the folder where the server was started, which chats use
 	push        *push.Store                   // nil: it is off
+	looking     lookers                       // those who follow sessions of this machine
+	folders     []string                      // in which a browser may begin sessions, and in those below them
 }
 
 func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at string) (*kept, error) {
@@ -334,6 +336,15 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 	}
 	if k.proxies, err = proxyList("server.proxies", settings.Server.Proxies); err != nil {
 		return nil, err
+	}
+	for _, dir := range settings.Server.Folders {
+		if strings.HasPrefix(dir, "~/") {
+			dir = archive.HomePath(dir)
+		}
+		if !filepath.IsAbs(dir) {
+			return nil, fmt.Errorf("server.folders: %q is not an absolute path", dir)
+		}
+		k.folders = append(k.folders, dir)
 	}
 	if k.signIn, err = providers(settings.Server.OIDC, p.getenv); err != nil {
 		return nil, err
@@ -440,21 +451,31 @@ func (k *kept) list(ctx context.Context, limit int) ([]server.Listed, error) {
 	}
 	var all []server.Listed
 	for _, f := range found {
-		one := server.Listed{ID: f.ID, Title: f.Title, Folder: f.CWD, Created: f.Created, Modified: f.Modified}
+		one := server.Listed{ID: f.ID, Title: f.Title, Folder: f.CWD, Created: f.Created, Modified: f.Modified, Parent: parentID(f.Parent)}
 		if r, ok := open[f.ID]; ok {
 			one.State, one.Question, one.Cost, one.Title = string(r.State), r.Question, r.Cost, cmp.Or(r.Title, one.Title)
+			one.Since, one.Agents = r.Since, r.Agents
 			delete(open, f.ID)
 		}
 		all = append(all, one)
 	}
 	for _, r := range open { // kept in a database, or nowhere
-		all = append(all, server.Listed{ID: r.ID, Title: r.Title, Folder: r.Dir, Modified: r.Since, State: string(r.State), Question: r.Question, Cost: r.Cost})
+		all = append(all, server.Listed{ID: r.ID, Title: r.Title, Folder: r.Dir, Modified: r.Since, State: string(r.State), Question: r.Question, Cost: r.Cost, Since: r.Since, Agents: r.Agents})
 	}
 	sorting.Stable(all, func(a, b server.Listed) int { return b.Modified.Compare(a.Modified) })
 	if limit > 0 {
 		all = all[:min(limit, len(all))]
 	}
 	return all, nil
+}
+
+// parentID is the id of the session that a header names by its id, or by its file.
+func parentID(named string) string {
+	name := strings.TrimSuffix(filepath.Base(named), filepath.Ext(named))
+	if _, id, ok := strings.Cut(name, "_"); ok && name != named {
+		return id
+	}
+	return named
 }
 
 // path is the file of the session with an id.
@@ -505,7 +526,7 @@ func (k *kept) resume(ctx context.Context, path string) (*session.Session, error
 }
 
 // begin begins a session.
-func (k *kept) begin(ctx context.Context, n server.New) (server.Created, error) {
+func (k *kept) begin(ctx context.Context, who server.Who, n server.New) (server.Created, error) {
 	dir, err := filepath.EvalSymlinks(n.Folder)
 	if err == nil {
 		var info fs.FileInfo
@@ -515,6 +536,11 @@ func (k *kept) begin(ctx context.Context, n server.New) (server.Created, error) 
 	}
 	if err != nil {
 		return server.Created{}, fmt.Errorf("folder %s: %w", n.Folder, err)
+	}
+	if who.Device != "" {
+		if _, ok := k.allowed(dir); !ok {
+			return server.Created{}, k.notAllowed(n.Folder)
+		}
 	}
 	n.Folder = dir
 	s, err := k.open(ctx, n, "")

@@ -76,6 +76,7 @@ func (k *kept) tend(ctx context.Context, warn func(string)) (stop func()) {
 	})
 	if k.push != nil {
 		work.Go(func() { k.push.Tend(ctx, failed) })
+		work.Go(func() { k.watchSessions(ctx, failed) })
 	}
 	work.Go(func() { k.lockSignedOut(ctx, failed) })
 	work.Go(func() { k.attachments.Tend(ctx, failed) })

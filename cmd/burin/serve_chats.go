@@ -80,7 +80,17 @@ func (k *kept) sessionFace(ctx context.Context, who server.Who, id string, v cha
 	}
 	person, err := k.projects.PersonOf(ctx, id)
 	if errors.Is(err, project.ErrUnknown) {
-		return k.face(ctx, id, v.Name, v.Answers)
+		of, agent, ok := strings.Cut(id, server.AgentSign)
+		var h session.Handle
+		if ok {
+			h, err = k.agentFace(ctx, of, agent, v.Name, v.Answers)
+		} else {
+			h, err = k.face(ctx, id, v.Name, v.Answers)
+		}
+		if err != nil || !v.Watches {
+			return h, err
+		}
+		return k.looking.at(of, h), nil
 	}
 	if err != nil {
 		return nil, err

@@ -66,14 +66,14 @@ var needed = map[string]struct{ list, tell string }{
 	"answer": {"questions", "ask"}, "console_follow": {"consoles", "console"}, "console_resize": {"consoles", "console"},
 	"console_type": {"consoles", "console"}, "console_stop": {"consoles", "console"}, "entry": {"nodes", "say hello"},
 	"navigate": {"nodes", "say hello"}, "set_label": {"nodes", "say hello"}, "job_kill": {"jobs", "job"}, "job_output": {"jobs", "job"},
-	"preview_undo": {"turns", "write"}, "undo": {"turns", "write"}, "revoke": {"rules", "say hello"}, "stop_agent": {"agents", "agent"},
+	"preview_undo": {"turns", "write"}, "turn_diff": {"turns", "write"}, "undo": {"turns", "write"}, "revoke": {"rules", "say hello"}, "stop_agent": {"agents", "agent"},
 	"approve_plan": {"plan", "plan"}, "resend": {"nodes", "fail"}, "unpin": {"pins", "say hello"}, "handoff": {"nodes", "say hello"},
 	"compact": {"nodes", "say more"}, "wait": {"queue", "say hello"},
 }
 
 // notInChats are the methods that chats don't have: no command runs there, and they have no goals, plans and agents.
 var notInChats = []string{
-	"approve_plan", "console_follow", "console_resize", "console_stop", "console_type", "job_kill", "job_output", "preview_undo", "run", "set_goal", "stop_agent", "turns", "undo",
+	"approve_plan", "console_follow", "console_resize", "console_stop", "console_type", "job_kill", "job_output", "preview_undo", "run", "set_goal", "stop_agent", "turn_diff", "turns", "undo",
 }
 
 // words are values that make sense for a field, besides those that answers had.

@@ -37,6 +37,7 @@ func (k *kept) openPush(settings *config.Config) error {
 			}
 			return chat.Title, err
 		},
+		SessionTitle: k.sessionTitle,
 	})
 	return nil
 }

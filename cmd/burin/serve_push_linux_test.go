@@ -196,3 +196,52 @@ func TestServePushOff(t *testing.T) {
 		}
 	}
 }
+
+// Admins who want it are told of coding sessions: that a question waits, and that a turn is over. Who
+// looks at it, who stops it and who isn't asked for is not.
+func TestServePushSessions(t *testing.T) {
+	pacetest.Costly(t)
+	t.Parallel()
+	s, b := pushtest.Serve(t), newBrain(t)
+	cmd := pushed(t, b, s, "")
+	c := serveIt(t, cmd, "--approval", "ask")
+	owner, laptop := asker{cookie: c.opened(cmd)}, asker{cookie: c.opened(cmd)}
+	bob := c.member(cmd, "bob", "member")
+	phone, id := c.subscribed(owner, s, true)
+	subscribe := func(who asker) *pushtest.Browser {
+		t.Helper()
+		var is struct{ Key string }
+		_, said := who.ask(c, "GET", "/v1/me/push", "")
+		if err := json.Unmarshal([]byte(said), &is); err != nil {
+			t.Fatal(err)
+		}
+		b := s.Subscribe(is.Key)
+		if status, said := who.ask(c, "POST", "/v1/me/push", fmt.Sprintf(`{"endpoint":%q,"keys":{"p256dh":%q,"auth":%q},"sessions":true}`, b.Endpoint, b.P256dh, b.Auth)); status != http.StatusOK || !strings.Contains(said, `"sessions":true`) {
+			t.Fatalf("%d %s", status, said)
+		}
+		return b
+	}
+	wants := subscribe(laptop)
+	subscribe(bob) // who is no admin
+	_, _ = phone, id
+	var made struct{ ID string }
+	c.must(http.StatusCreated, "POST", "/v1/sessions", map[string]any{"folder": cmd.Dir}, &made)
+	at := "/v1/sessions/" + made.ID
+	tell := func(kind string) {
+		t.Helper()
+		m := s.Next()
+		if want := fmt.Sprintf(`{"kind":%q,"session":%q}`, kind, made.ID); m.Text != want || m.Browser != wants {
+			t.Errorf("told %s, want %s", m.Text, want)
+		}
+	}
+	background := c.follow("", "session="+made.ID+"&answers=true&watching=false")
+	background.until("", nil)
+	c.must(http.StatusOK, "POST", at+"/submit", saying("run touch made"), nil)
+	tell("question")
+	var open []struct{ ID string }
+	c.must(http.StatusOK, "POST", at+"/questions", nil, &open)
+	c.must(http.StatusOK, "POST", at+"/answer", map[string]any{"id": open[0].ID, "reply": map[string]any{"permission": map[string]any{"allow": true}}}, nil)
+	tell("done")
+	background.stop()
+	c.end()
+}

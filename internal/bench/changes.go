@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/burin-dev/burin/internal/platform/edit"
 	"github.com/burin-dev/burin/internal/platform/undo"
 	"github.com/burin-dev/burin/internal/platform/workspace"
 	"github.com/burin-dev/burin/session"
@@ -44,6 +45,37 @@ func (c *Changes) Turns(context.Context) ([]change.Turn, error) { return c.ws.Tu
 // Preview implements [session.Changes].
 func (c *Changes) Preview(ctx context.Context, turn string) ([]change.Planned, error) {
 	return c.ws.PreviewUndo(ctx, turn)
+}
+
+// maxFiles and maxDiffs limit what is shown of a turn.
+const (
+	maxFiles = 500
+	maxDiffs = 2 << 20 // bytes of all diffs
+)
+
+// Diff implements [session.Changes].
+func (c *Changes) Diff(ctx context.Context, turn string) ([]change.Diff, error) {
+	found, err := c.ws.Contents(ctx, turn)
+	if err != nil {
+		return nil, err
+	}
+	var all []change.Diff
+	size := 0
+	for i, f := range found {
+		d := change.Diff{Path: f.Path, Created: f.Before == nil, Deleted: f.After == nil, Why: f.Why}
+		switch {
+		case i >= maxFiles || size > maxDiffs:
+			d.Why = "too much changed to show all of it"
+		case f.Why == "":
+			d.Diff, d.Added, d.Removed = edit.Diff(f.Path, f.Before, f.After)
+		}
+		if d.Why != "" {
+			d.Created, d.Deleted = false, false
+		}
+		size += len(d.Diff)
+		all = append(all, d)
+	}
+	return all, nil
 }
 
 // Undo implements [session.Changes].

@@ -528,6 +528,10 @@ func (r undo) Preview(ctx context.Context, turn string) ([]change.Planned, error
 	return get[[]change.Planned](ctx, r.c, "preview_undo", idJSON{turn})
 }
 
+func (r undo) Diff(ctx context.Context, turn string) ([]change.Diff, error) {
+	return get[[]change.Diff](ctx, r.c, "turn_diff", idJSON{turn})
+}
+
 func (r undo) Undo(ctx context.Context, turn string) (*change.Undone, error) {
 	return get[*change.Undone](ctx, r.c, "undo", idJSON{turn})
 }

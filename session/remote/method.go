@@ -110,6 +110,7 @@ var abouts = map[string]string{
 	"todos":          "Gives the todos.",
 	"tools":          "Lists the tools, with those that are offered.",
 	"try_rules":      "Lists the finished calls for which rules would make a difference.",
+	"turn_diff":      "Gives what a turn did to each file, as unified diffs.",
 	"turns":          "Lists the turns that changed files, newest first.",
 	"undo":           "Restores what a turn changed, or brings it back if it is undone.",
 	"unpin":          "Removes a pinned text.",

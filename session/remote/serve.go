@@ -559,6 +559,13 @@ var methods = map[string]method{
 		}
 		return c.Preview(ctx, p.ID)
 	}),
+	"turn_diff": on(Own, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) ([]change.Diff, error) {
+		c, err := changes(h)
+		if err != nil {
+			return nil, err
+		}
+		return c.Diff(ctx, p.ID)
+	}),
 	"undo": on(Own, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (*change.Undone, error) {
 		c, err := changes(h)
 		if err != nil {

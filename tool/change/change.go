@@ -33,6 +33,17 @@ type Planned struct {
 	Reason string `json:"reason,omitempty"` // for Keep: it changed since, or can't be restored
 }
 
+// Diff is what a turn did to a file.
+type Diff struct {
+	Path    string `json:"path"`
+	Diff    string `json:"diff,omitempty"` // unified
+	Added   int    `json:"added"`          // lines
+	Removed int    `json:"removed"`
+	Created bool   `json:"created,omitempty"`
+	Deleted bool   `json:"deleted,omitempty"`
+	Why     string `json:"why,omitempty"` // why there is no diff
+}
+
 // Undone is what an undo did.
 type Undone struct {
 	Restored []string  `json:"restored,omitempty"`

@@ -49,6 +49,7 @@ type Info struct {
 	Draft    bool      `json:"draft,omitempty"` // no model has answered: a process writes it, or has crashed
 	Damaged  bool      `json:"damaged,omitempty"`
 	Sealed   bool      `json:"sealed,omitempty"` // encrypted: title and folder cannot be seen
+	Parent   string    `json:"parent,omitempty"` // the session from which it was forked; an id, or a path
 
 	named bool // Title is a name that stands in an entry
 }

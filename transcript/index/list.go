@@ -307,6 +307,7 @@ func (s *summary) take(r *record) {
 		s.headed = true
 		s.Damaged = s.Damaged || r.wrong || r.ID == ""
 		s.ID, s.CWD, s.header = cmp.Or(r.ID, s.ID), r.CWD, cmp.Or(r.Title, s.prepend)
+		s.Parent = r.Parent
 		if t := timeOf(r.Timestamp); !t.IsZero() {
 			s.Created = t
 		}

@@ -30,6 +30,7 @@ type record struct {
 	Title     string          `json:"title"`
 	Name      string          `json:"name"`
 	Summary   string          `json:"summary"`
+	Parent    string          `json:"parentSession"`
 	Custom    string          `json:"customType"`
 	Content   json.RawMessage `json:"content"`
 	Message   *message        `json:"message"`

@@ -701,6 +701,16 @@ export interface ChangePlanned {
   reason?: string;
 }
 
+export interface ChangeDiff {
+  path: string;
+  diff?: string;
+  added: number;
+  removed: number;
+  created?: boolean;
+  deleted?: boolean;
+  why?: string;
+}
+
 export interface ChangeUndone {
   restored?: string[];
   kept?: ChangePlanned[];

@@ -4,6 +4,7 @@ import type {
   Agent,
   AgentEndEvent,
   Breakdown,
+  ChangeDiff,
   ChangePlanned,
   ChangeTurn,
   ChangeUndone,
@@ -104,6 +105,7 @@ export interface Methods {
   try_rules: [{ rules: string[] }, PermissionTried[] | null];
 
   turns: [None, ChangeTurn[] | null];
+  turn_diff: [Id, ChangeDiff[] | null];
   preview_undo: [Id, ChangePlanned[] | null];
   undo: [Id, ChangeUndone];
 

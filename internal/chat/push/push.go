@@ -87,10 +87,14 @@ const (
 
 // message is what a browser gets.
 type message struct {
-	Kind  Kind   `json:"kind"`
-	Chat  string `json:"chat,omitempty"`
-	Title string `json:"title,omitempty"`
+	Kind    Kind   `json:"kind"`
+	Chat    string `json:"chat,omitempty"`
+	Session string `json:"session,omitempty"` // a coding session, in the place of a chat
+	Title   string `json:"title,omitempty"`
 }
+
+// ofSession stands before the id of a coding session in the place of a chat's.
+const ofSession = "session:"
 
 var (
 	// ErrUnknown means that a person has no such subscription.
@@ -116,6 +120,8 @@ type Subscription struct {
 	Endpoint string           `json:"endpoint"`
 	Keys     SubscriptionKeys `json:"keys"`
 	Title    bool             `json:"title,omitempty"` // messages have the title of the chat
+	// Sessions has the browser told of coding sessions, too, while its person is an admin.
+	Sessions bool `json:"sessions,omitempty"`
 }
 
 // SubscriptionKeys are those that messages are encrypted with.
@@ -130,6 +136,9 @@ type Subscribed struct {
 	Device  string    `json:"device"` // the id of the browser's
 	Name    string    `json:"name"`   // of the browser, such as "Firefox on Linux"
 	Title   bool      `json:"title"`  // messages have the title of the chat
+	// Sessions: it is told of coding sessions, too.
+	Sessions bool `json:"sessions,omitempty"`
+
 	Created time.Time `json:"created"`
 	Sent    time.Time `json:"sent,omitzero"`     // the last message
 	Failure string    `json:"failure,omitempty"` // why the last one was not delivered
@@ -156,6 +165,8 @@ type Options struct {
 	Devices func(ctx context.Context, person string) ([]people.Device, error)
 	// Title is what a chat of a person is called.
 	Title func(ctx context.Context, person, chat string) (string, error)
+	// SessionTitle is what a coding session is called, if a person may see it. nil: nobody is told of one.
+	SessionTitle func(ctx context.Context, person, session string) (title string, may bool, err error)
 }
 
 // Keys gives the keys of people.
@@ -326,7 +337,7 @@ func (s *Store) List(ctx context.Context, person, device string) ([]Subscribed, 
 		if err != nil {
 			return nil, err
 		}
-		one.Title, one.Name = sub.Title, devices[i].Name
+		one.Title, one.Sessions, one.Name = sub.Title, sub.Sessions, devices[i].Name
 		list = append(list, one.Subscribed)
 	}
 	return list, nil
@@ -357,6 +368,29 @@ func (s *Store) Notify(ctx context.Context, q store.Querier, person, chat string
 		return fmt.Errorf("tell the browsers of %s: %w", person, err)
 	}
 	return nil
+}
+
+// Subscribed reports whether any browser gets messages.
+func (s *Store) Subscribed(ctx context.Context) (any bool, err error) {
+	err = s.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM {push_subscriptions})`).Scan(&any)
+	return any, err
+}
+
+// NotifySession has browsers told what happened in a coding session: those that want it, of people who may see it.
+func (s *Store) NotifySession(ctx context.Context, session string, kind Kind) error {
+	_, err := s.db.Exec(ctx, `INSERT INTO {push_waiting} (subscription, chat, kind, created)
+		SELECT id, ?1, ?2, ?3 FROM {push_subscriptions} WHERE true
+		ON CONFLICT (subscription, chat) DO UPDATE SET kind = excluded.kind, created = excluded.created`, ofSession+session, string(kind), s.now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("tell browsers of session %s: %w", session, err)
+	}
+	s.Wake()
+	return nil
+}
+
+// AnsweredSession is [Store.Answered] for a coding session.
+func (s *Store) AnsweredSession(ctx context.Context, session string) error {
+	return s.Answered(ctx, ofSession+session)
 }
 
 // Answered says that no question waits in a chat any more, so that nobody is told who wasn't yet.

@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,9 @@ const (
 	atOnce    = 32      // requests
 	maxBatch  = 1000
 )
+
+// errUnwanted means that a message is not for a browser.
+var errUnwanted = errors.New("the message is not for this browser")
 
 // waiting is a message that waits.
 type waiting struct {
@@ -171,6 +175,8 @@ func (s *Store) settle(ctx context.Context, w waiting, err error) error {
 	case err == nil:
 		_, err = s.db.Exec(ctx, `UPDATE {push_subscriptions} SET sent = ?2, later = 0, failures = 0, failure = '' WHERE id = ?1`, w.subscription, now.UnixMilli())
 		return err
+	case errors.Is(err, errUnwanted):
+		return nil
 	case errors.Is(err, ErrGone):
 		_, err = s.db.Exec(ctx, `DELETE FROM {push_subscriptions} WHERE id = ?1`, w.subscription)
 		return err
@@ -222,7 +228,22 @@ func (s *Store) deliver(ctx context.Context, r row, w waiting, ttl time.Duration
 		return err
 	}
 	m := message{Kind: w.kind, Chat: w.chat}
-	if sub.Title && w.chat != "" {
+	if session, ok := strings.CutPrefix(w.chat, ofSession); ok {
+		if s.o.SessionTitle == nil || !sub.Sessions {
+			return errUnwanted
+		}
+		title, may, err := s.o.SessionTitle(ctx, r.person, session)
+		if err != nil {
+			return err
+		}
+		if !may {
+			return errUnwanted
+		}
+		m.Chat, m.Session = "", session
+		if sub.Title {
+			m.Title = title
+		}
+	} else if sub.Title && w.chat != "" {
 		if m.Title, err = s.o.Title(ctx, r.person, w.chat); err != nil {
 			return err
 		}

@@ -351,6 +351,7 @@ type Config struct {
 		Attachments    string   `yaml:"attachments"`
 		Push           string   `yaml:"push"` // off, or who runs the server
 		PushHosts      []string `yaml:"pushHosts"`
+		Folders        []string `yaml:"folders"` // in which browsers begin sessions
 		// OIDC are the providers with whose accounts people sign in, by the name that they have in addresses.
 		OIDC map[string]OIDC `yaml:"oidc"`
 	} `yaml:"server"`

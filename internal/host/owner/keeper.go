@@ -49,7 +49,7 @@ func (k *Keeper) Face(ctx context.Context, path, name string, answers bool) (ses
 		if b := k.kept(path); b != nil {
 			return b.face(name, answers), nil
 		}
-		as := glance
+		as := glance + ":" + name
 		if answers {
 			as = name
 		}

@@ -328,14 +328,18 @@ func (sv *server) greet(conn net.Conn) {
 }
 
 // glance is the name of a client that only looks for a moment. It is no company: a program
-// that lists sessions again and again must not keep one open.
+// that lists sessions again and again must not keep one open. A colon and a name may follow, by
+// which others know the client where it does more than look.
 const glance = "glance"
 
 func (sv *server) face(name string, answers bool) session.Handle {
-	h := sv.s.Face(name, answers && name != glance)
 	if name == glance {
-		return h
+		return sv.s.Face(name, false)
 	}
+	if as, ok := strings.CutPrefix(name, glance+":"); ok {
+		return sv.s.Face(as, false)
+	}
+	h := sv.s.Face(name, answers)
 	sv.count(1)
 	return &counted{Handle: h, leave: sync.OnceFunc(func() { sv.count(-1) })}
 }

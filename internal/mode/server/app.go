@@ -21,6 +21,9 @@ import (
 // [passkeyPath], only.
 const appPath = "/app/"
 
+// workerPath is where the service worker of the chat app is: above what it serves.
+const workerPath = "/sw.js"
+
 // appPages are the addresses of the chat app, which all have the same page, and its files.
 func appPages() []page {
 	shell := func(w http.ResponseWriter, r *http.Request) {
@@ -31,10 +34,22 @@ func appPages() []page {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 		built(w, r, r.PathValue("file"))
 	}
+	// What has no name that changes with its content is asked for each time.
+	fixed := func(name, kind string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "no-cache")
+			w.Header().Set("Content-Type", kind)
+			built(w, r, name)
+		}
+	}
 	return []page{
+		{path: "GET " + workerPath, app: true, open: true, serve: fixed("sw.js", "text/javascript; charset=utf-8")},
+		{path: "GET /manifest.webmanifest", app: true, open: true, serve: fixed("manifest.webmanifest", "application/manifest+json")},
 		{path: "GET /{$}", app: true, serve: shell},
 		{path: "GET /c/{id}", app: true, serve: shell},
 		{path: "GET /p/{id}", app: true, serve: shell},
+		{path: "GET /s", app: true, serve: shell},
+		{path: "GET /s/{id}", app: true, serve: shell},
 		{path: "GET " + appPath + "{file}", app: true, open: true, serve: file},
 	}
 }
@@ -43,7 +58,7 @@ func appPages() []page {
 // no text becomes a script, a style or HTML. A worker of the app may have the same.
 func appPolicy(r *http.Request) string {
 	return "default-src 'none'; script-src " + site(r) + appPath + "; style-src " + site(r) + appPath +
-		"; img-src 'self' data: blob:; font-src " + site(r) + appPath + "; connect-src 'self'; worker-src " + site(r) + appPath +
+		"; img-src 'self' data: blob:; font-src " + site(r) + appPath + "; connect-src 'self'; worker-src " + site(r) + appPath + " " + site(r) + workerPath +
 		"; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'" +
 		"; require-trusted-types-for 'script'; trusted-types svelte-trusted-html burin"
 }
@@ -58,7 +73,9 @@ func built(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	sum := sha256.Sum256(packed)
 	head := w.Header()
-	head.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	if head.Get("Content-Type") == "" {
+		head.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	}
 	head.Set("Vary", "Accept-Encoding")
 	tag := hex.EncodeToString(sum[:12])
 	data := packed

@@ -105,6 +105,7 @@ func (s *Server) routes() []route {
 			gives: "text/plain", serve: s.metrics,
 		},
 	}
+	all = append(all, s.codingRoutes()...)
 	all = append(all, s.chatRoutes()...)
 	all = append(all, finding{s.o.Finder}.routes()...)
 	all = append(all, attachments{s.o.Attachments}.routes()...)
@@ -158,7 +159,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, "", fmt.Errorf("folder: %q is not an absolute path", n.Folder))
 		return
 	}
-	made, err := s.o.New(r.Context(), n)
+	made, err := s.o.New(r.Context(), sender(r), n)
 	if err != nil {
 		failed(w, err)
 		return

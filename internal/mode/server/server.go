@@ -115,7 +115,9 @@ type Options struct {
 	// server, or about to be.
 	Moved func(ctx context.Context, id string) bool
 	// New begins a session.
-	New func(ctx context.Context, n New) (Created, error)
+	New func(ctx context.Context, who Who, n New) (Created, error)
+	// Folders lists the folders in which a browser may begin sessions, or those in one of them.
+	Folders func(ctx context.Context, path string) (Folders, error)
 	// Providers are those with whose accounts people sign in.
 	Providers []*oidc.Provider
 	// Storage serves clients of GremlinOFA. nil is not.
@@ -136,6 +138,10 @@ type Listed struct {
 	State    string  `json:"state,omitempty"`
 	Question string  `json:"question,omitempty"` // that waits for an answer
 	Cost     llm.USD `json:"cost,omitempty"`     // of an open session
+	// Since is when the prompt of an open session began, or something was said last.
+	Since  time.Time       `json:"since,omitzero"`
+	Parent string          `json:"parent,omitempty"` // the id of the session from which it was forked
+	Agents []session.Agent `json:"agents,omitempty"` // sub-agents of an open session that work or will
 }
 
 // New says how a session begins.
@@ -400,7 +406,7 @@ func (s *Server) handle(r *http.Request, id string) (session.Handle, error) {
 		}
 		s.forget(id, h)
 	}
-	h, err := s.o.Face(ctx, sender(r), id, chats.Visit{Name: "server"})
+	h, err := s.o.Face(ctx, sender(r), id, chats.Visit{Name: "burin serve"})
 	if err != nil {
 		return nil, err
 	}

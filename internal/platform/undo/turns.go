@@ -288,6 +288,17 @@ func (ts *turns) undoable(id string) (t Turn, later []Turn, err error) {
 	return t, later, nil
 }
 
+// changes are those of a turn, whatever became of them.
+func (ts *turns) changes(id string) ([]Change, error) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	i, err := ts.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(ts.all[i].Changes), nil
+}
+
 // find gives the index of a turn that changed something: the newest of this
 // session with this id, or the one with this full id.
 func (ts *turns) find(id string) (int, error) {

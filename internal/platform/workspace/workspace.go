@@ -294,6 +294,14 @@ func (w *Workspace) PreviewUndo(ctx context.Context, turn string) ([]change.Plan
 	return w.journal.Preview(ctx, turn)
 }
 
+// Contents gives what a turn found in files and left there.
+func (w *Workspace) Contents(ctx context.Context, turn string) ([]undo.Content, error) {
+	if w.journal == nil {
+		return nil, errNoJournal
+	}
+	return w.journal.Contents(ctx, turn)
+}
+
 var errNoJournal = errors.New("this workspace has no undo journal")
 
 // Overview shows the top of the tree, folders with what is in them, at most so

@@ -33,6 +33,8 @@ export interface Given<O extends keyof Operations> {
 export class Client {
   /** Called when somebody is signed out, or their data is locked. */
   refused: (status: number) => void = () => {};
+  /** The last answer is one that the browser had kept: the server can't be reached. */
+  stale = false;
   constructor(readonly transport: Transport) {}
 
   /** call does an operation of docs/openapi.json. */
@@ -65,6 +67,7 @@ export class Client {
       if (error instanceof DOMException && error.name === "AbortError") throw error;
       throw new Failure(0, "network", t("error.network"));
     }
+    this.stale = answer.headers.get("X-Burin-Kept") !== null;
     if (answer.ok) return answer;
     const problem = (await answer.json().catch(() => ({}))) as Partial<Problem>;
     if (answer.status === 401 || answer.status === 423) this.refused(answer.status);

@@ -22,6 +22,8 @@ export class Source {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private failures = 0;
   private state: State = "online";
+  private watched = true;
+  private looking: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     private readonly heard: (m: Message) => void,
@@ -40,6 +42,21 @@ export class Source {
     this.connect();
   }
 
+  /**
+   * watch says whether anybody looks: a page in the background is told by notifications, too. What
+   * changes only for a moment, as between two pages, changes nothing.
+   */
+  watch(is: boolean) {
+    clearTimeout(this.looking);
+    if (is === this.watched) return;
+    const change = () => {
+      this.watched = is;
+      if (this.places.size > 0) this.connect();
+    };
+    if (is || this.places.size === 0) change();
+    else this.looking = setTimeout(change, 5_000);
+  }
+
   /** connect begins the stream at once, as when the browser is online again. */
   connect() {
     this.abort?.abort();
@@ -49,6 +66,7 @@ export class Source {
 
   private async run(abort: AbortController) {
     const q = new URLSearchParams({ answers: "true", name: "browser" });
+    if (!this.watched) q.set("watching", "false");
     for (const place of this.places.values()) q.append("session", place);
     let watch: ReturnType<typeof setTimeout> | undefined;
     const alive = () => {

@@ -6,6 +6,8 @@ export interface ToWorker {
   follow?: [id: string, place: string][];
   online?: true;
   here?: true;
+  /** Whether the page is in sight: notifications come while none is. */
+  visible?: boolean;
   leave?: true;
 }
 export interface ToPage {
@@ -36,11 +38,16 @@ export class Follower {
         if (data.heard) heard.heard(data.heard);
         if (data.state) heard.state(data.state);
       };
+      this.send({ visible: !document.hidden });
+      document.addEventListener("visibilitychange", () => this.send({ visible: !document.hidden }));
       setInterval(() => this.send({ here: true }), 30_000);
       addEventListener("pagehide", () => this.send({ leave: true }));
       addEventListener("pageshow", (e) => e.persisted && this.send({ follow: [...this.wanted] }));
     } else {
-      this.source = new Source(heard.heard.bind(heard), heard.state.bind(heard));
+      const source = new Source(heard.heard.bind(heard), heard.state.bind(heard));
+      source.watch(!document.hidden);
+      document.addEventListener("visibilitychange", () => source.watch(!document.hidden));
+      this.source = source;
     }
     addEventListener("online", () => (this.source ? this.source.connect() : this.send({ online: true })));
     addEventListener("offline", () => heard.state("offline"));
@@ -67,7 +74,14 @@ export class Follower {
 }
 
 /** trusted makes an address of ours one that a worker may have: the page allows no other script. */
-function trusted(address: string): string {
-  const types = (globalThis as { trustedTypes?: { createPolicy(name: string, rules: object): { createScriptURL(s: string): string } } }).trustedTypes;
-  return types ? types.createPolicy("burin", { createScriptURL: (s: string) => s }).createScriptURL(address) : address;
+export function trusted(address: string): string {
+  const types = (globalThis as { trustedTypes?: { createPolicy(name: string, rules: object): Policy } }).trustedTypes;
+  if (!types) return address;
+  policy ??= types.createPolicy("burin", { createScriptURL: (s: string) => s });
+  return policy.createScriptURL(address);
 }
+
+interface Policy {
+  createScriptURL(s: string): string;
+}
+let policy: Policy | undefined;

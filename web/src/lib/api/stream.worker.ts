@@ -6,6 +6,7 @@ import type { ToPage, ToWorker } from "./stream";
 const scope = globalThis as unknown as { onconnect: (e: MessageEvent) => void };
 const pages = new Map<MessagePort, Map<string, string>>();
 const seen = new Map<MessagePort, number>(); // when a page last said that it is there
+const hidden = new Set<MessagePort>(); // pages in the background
 let state: State = "online";
 
 const tell = (port: MessagePort, m: ToPage) => port.postMessage(m);
@@ -19,6 +20,11 @@ const source = new Source(
     for (const port of pages.keys()) tell(port, { state: s });
   },
 );
+
+/** watched says whether anybody looks at a page. */
+function watched() {
+  source.watch([...pages.keys()].some((port) => !hidden.has(port)));
+}
 
 function refresh(again: [id: string, place: string][] = []) {
   const all = new Map<string, string>();
@@ -44,10 +50,17 @@ scope.onconnect = (e) => {
       // What others follow already is heard again from where this page wants it; they know what they had.
       refresh([...fresh].filter(([id, place]) => !had.has(id) && place.includes("@") && [...pages].some(([p, w]) => p !== port && w.has(id))));
     }
+    if (data.visible !== undefined) {
+      if (data.visible) hidden.delete(port);
+      else hidden.add(port);
+      watched();
+    }
     if (data.online) source.connect();
     if (data.leave) {
       pages.delete(port);
       seen.delete(port);
+      hidden.delete(port);
+      watched();
       refresh();
     }
   };
@@ -61,7 +74,11 @@ setInterval(() => {
     if (at > late) continue;
     pages.delete(port);
     seen.delete(port);
+    hidden.delete(port);
     gone = true;
   }
-  if (gone) refresh();
+  if (gone) {
+    watched();
+    refresh();
+  }
 }, 30_000);

@@ -2,6 +2,8 @@
 export const en = {
   "app.name": "burin",
   "app.offline": "Offline. Reconnecting…",
+  "app.update": "A new version is here.",
+  "app.reload": "Reload",
   "app.locked": "Your data is locked with your password.",
   "app.locked.open": "Unlock it on your account page",
   "app.skip": "Skip to the conversation",
@@ -24,6 +26,7 @@ export const en = {
   "nav.working": "answering",
   "nav.untitled": "New chat",
   "nav.account": "Account",
+  "nav.notifications": "Notifications",
   "nav.signout": "Sign out",
   "nav.you": "Account and settings",
   "theme.label": "Appearance",

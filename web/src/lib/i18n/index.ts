@@ -4,8 +4,12 @@ export type Word = Key;
 
 const catalog: Catalog = en;
 
+/** fill puts values in place of {names}. */
+export function fill(text: string, values?: Record<string, string | number>): string {
+  return values ? text.replace(/\{(\w+)\}/g, (all, name: string) => String(values[name] ?? all)) : text;
+}
+
 /** t gives a text, with values in place of {names}. */
 export function t(key: Key, values?: Record<string, string | number>): string {
-  const text = catalog[key];
-  return values ? text.replace(/\{(\w+)\}/g, (all, name: string) => String(values[name] ?? all)) : text;
+  return fill(catalog[key], values);
 }

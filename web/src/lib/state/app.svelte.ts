@@ -2,21 +2,26 @@
 
 import { SvelteMap } from "svelte/reactivity";
 import { Client, messageOf, web, type Transport } from "../api/client";
+import type { Message } from "../api/source";
 import type { Follower } from "../api/stream";
+import type { Sessions } from "../coding/list.svelte";
 import type { Chat, Me, Project, Usable } from "../api/schema";
 import { t } from "../i18n";
 import { Open } from "./chat.svelte";
+import { forget, install } from "./pwa";
 
-export type Route = { view: "home"; project: string } | { view: "chat"; id: string; entry: string };
+export type Route = { view: "home"; project: string } | { view: "chat"; id: string; entry: string } | { view: "coding"; id: string };
 export type Theme = "system" | "light" | "dark";
 export interface Toast {
   id: number;
   text: string;
   undo?: () => void;
+  label?: string; // of what undo does, if it is something else
 }
 
 function read(address: URL): Route {
   const [, kind, id] = address.pathname.split("/");
+  if (kind === "s") return { view: "coding", id: decodeURIComponent(id ?? "") };
   if (kind === "c" && id) return { view: "chat", id: decodeURIComponent(id), entry: address.hash.slice(1) };
   return { view: "home", project: kind === "p" && id ? decodeURIComponent(id) : "" };
 }
@@ -56,8 +61,14 @@ export class App {
   theme = $state<Theme>((stored.get("theme") || "system") as Theme);
   sidebar = $state(false); // on a phone
   wide = $state(stored.get("sidebar") !== "closed"); // on a desktop
-  dialog = $state<"" | "palette" | "keys">("");
+  dialog = $state<"" | "palette" | "keys" | "notifications">("");
   toasts = $state.raw<Toast[]>([]);
+  /** What stands above a part of the app that has no chat. */
+  heading = $state.raw<{ title: string; sub: string }>();
+  /** The coding sessions; undefined until that part of the app is loaded. */
+  coding: Sessions | undefined;
+  /** Who else hears what is said of a session. */
+  readonly listeners = new Map<string, (m: Message) => void>();
   /** What is said to screen readers. */
   spoken = $state("");
   private seen = new SvelteMap<string, string>(Object.entries(JSON.parse(stored.get("seen") || "{}") as Record<string, string>));
@@ -72,6 +83,7 @@ export class App {
     this.follower = transport.follow({
       heard: (m) => {
         if (m.session === this.open?.id) this.open?.hear(m);
+        if (m.session) this.listeners.get(m.session)?.(m);
       },
       state: (s) => (this.offline = s === "offline"),
     });
@@ -81,6 +93,10 @@ export class App {
     setInterval(() => document.hidden || void this.refresh(), 30_000);
     this.paint();
     void this.begin();
+    install(
+      (path) => this.go(path),
+      (take) => this.tell(t("app.update"), take, t("app.reload"), true),
+    );
   }
 
   private async begin() {
@@ -96,6 +112,7 @@ export class App {
       this.projects = projects ?? [];
       this.chats = chats ?? [];
       this.models = models ?? [];
+      if (this.client.stale) this.offline = true;
     } catch (error) {
       if (!this.locked) this.tell(messageOf(error));
     }
@@ -108,7 +125,7 @@ export class App {
       this.projects = projects ?? [];
       this.chats = chats ?? [];
       if (this.open && !document.hidden) this.look(this.open.id);
-      this.offline = false;
+      this.offline = this.client.stale;
     } catch {
       // The next one may work.
     }
@@ -194,15 +211,17 @@ export class App {
   }
 
   async signOut() {
+    forget();
     await this.client.call("POST /v1/signout").catch(() => {});
     location.assign("/signin");
   }
 
-  tell(text: string, undo?: () => void) {
+  tell(text: string, undo?: () => void, label = "", stays = false) {
     const toast: Toast = { id: ++this.toastID, text };
     if (undo) toast.undo = undo;
+    if (label) toast.label = label;
     this.toasts = [...this.toasts.slice(-2), toast];
-    setTimeout(() => this.hush(toast.id), 8000);
+    if (!stays) setTimeout(() => this.hush(toast.id), 8000);
   }
 
   hush(id: number) {

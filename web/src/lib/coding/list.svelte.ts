@@ -1,0 +1,92 @@
+/** The coding sessions of the machine, as a list that follows what they do. */
+
+import type { Client } from "../api/client";
+import type { Listed } from "../api/schema";
+
+export interface Branch {
+  s: Listed;
+  depth: number;
+}
+export interface Place {
+  folder: string;
+  name: string;
+  rows: Branch[];
+  running: number;
+}
+
+const rank = (s: Listed) => (s.state === "waiting" ? 0 : s.state === "working" ? 1 : s.state ? 2 : 3);
+const byState = (a: Listed, b: Listed) => rank(a) - rank(b) || (a.modified < b.modified ? 1 : -1);
+/** timeless is what a list is without what changes all the time. */
+const OFTEN = 4_000;
+const SELDOM = 20_000;
+
+export class Sessions {
+  all = $state.raw<Listed[]>([]);
+  ready = $state(false);
+  readonly running = $derived(this.all.filter((s) => s.state).sort(byState));
+  readonly waiting = $derived(this.all.filter((s) => s.state === "waiting").length);
+  /** Folders, those with sessions at work first; in each the sessions with their forks. */
+  readonly places = $derived.by<Place[]>(() => {
+    const folders = new Map<string, Listed[]>();
+    for (const s of this.all) folders.set(s.folder, [...(folders.get(s.folder) ?? []), s]);
+    const places = [...folders].map(([folder, all]): Place => ({ folder, name: nameOf(folder), rows: branches(all), running: all.filter((s) => s.state).length }));
+    const first = (p: Place) => Math.min(...p.rows.map((r) => rank(r.s)));
+    const newest = (p: Place) => p.rows.reduce((t, r) => (r.s.modified > t ? r.s.modified : t), "");
+    return places.sort((a, b) => first(a) - first(b) || (newest(a) < newest(b) ? 1 : -1));
+  });
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private busy: Promise<void> | undefined;
+
+  constructor(private readonly client: Client) {
+    document.addEventListener("visibilitychange", () => document.hidden || void this.refresh());
+    void this.refresh();
+  }
+
+  /** refresh reads the list again, and then from time to time. */
+  refresh(): Promise<void> {
+    this.busy ??= this.read().finally(() => {
+      this.busy = undefined;
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => document.hidden || void this.refresh(), this.running.length > 0 ? OFTEN : SELDOM);
+    });
+    return this.busy;
+  }
+
+  private async read() {
+    try {
+      const all = (await this.client.call("GET /v1/sessions", { query: { limit: 200 } })) ?? [];
+      if (JSON.stringify(all) !== JSON.stringify(this.all)) this.all = all;
+      this.ready = true;
+    } catch {
+      // The next one may work.
+    }
+  }
+}
+
+/** nameOf is the last part of a folder's path. */
+export function nameOf(folder: string): string {
+  return folder.split(/[\\/]/).filter(Boolean).pop() ?? folder;
+}
+
+/** branches puts forks below the sessions that they come from. */
+function branches(all: Listed[]): Branch[] {
+  const ids = new Set(all.map((s) => s.id));
+  const below = new Map<string, Listed[]>();
+  for (const s of all) {
+    const parent = s.parent && ids.has(s.parent) && s.parent !== s.id ? s.parent : "";
+    below.set(parent, [...(below.get(parent) ?? []), s]);
+  }
+  const out: Branch[] = [];
+  const done = new Set<string>();
+  const walk = (parent: string, depth: number) => {
+    for (const s of (below.get(parent) ?? []).sort(byState)) {
+      if (done.has(s.id)) continue;
+      done.add(s.id);
+      out.push({ s, depth: Math.min(depth, 4) });
+      walk(s.id, depth + 1);
+    }
+  };
+  walk("", 0);
+  for (const s of all) if (!done.has(s.id)) out.push({ s, depth: 0 }); // forks that go round in a circle
+  return out;
+}

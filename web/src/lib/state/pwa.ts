@@ -1,0 +1,33 @@
+/** The service worker of the app: offline reading, notices of updates, notifications. */
+
+import { trusted } from "../api/stream";
+
+/** install registers the service worker, where the browser has one. */
+export function install(go: (path: string) => void, update: (take: () => void) => void) {
+  const workers = navigator.serviceWorker as ServiceWorkerContainer | undefined; // none without https
+  if (!workers) return;
+  workers.addEventListener("message", ({ data }: MessageEvent<{ go?: string }>) => data.go?.startsWith("/") && go(data.go));
+  void workers
+    .register(trusted("/sw.js"), { scope: "/" })
+    .then((r) => {
+      const tell = (w: ServiceWorker | null) => {
+        if (!w || !workers.controller) return; // the first one replaces nothing
+        update(() => {
+          workers.addEventListener("controllerchange", () => location.reload(), { once: true });
+          w.postMessage("update");
+        });
+      };
+      tell(r.waiting);
+      r.addEventListener("updatefound", () => {
+        const w = r.installing;
+        w?.addEventListener("statechange", () => w.state === "installed" && tell(w));
+      });
+      setInterval(() => document.hidden || void r.update().catch(() => {}), 3_600_000);
+    })
+    .catch(() => {}); // a browser that keeps nothing
+}
+
+/** forget removes what the service worker has kept. */
+export function forget() {
+  navigator.serviceWorker?.controller?.postMessage("forget");
+}
