@@ -30,12 +30,13 @@ and the files of other programs, which need your trust.
   burin mcp add notes -- npx -y notes-mcp
   burin mcp add issues https://mcp.example.com --header 'X-Key: ${ISSUES_KEY}'
   burin mcp test notes
+  burin mcp login issues
   burin mcp import claude`,
 		Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error { return listServers(p, false) },
 	}
 	cmd.AddCommand(mcpListCommand(p), mcpAddCommand(p), mcpAddJSONCommand(p), mcpImportCommand(p), mcpGetCommand(p), mcpRemoveCommand(p),
-		mcpSwitchCommand(p, true), mcpSwitchCommand(p, false), mcpTestCommand(p))
+		mcpSwitchCommand(p, true), mcpSwitchCommand(p, false), mcpTestCommand(p), mcpLoginCommand(p), mcpLogoutCommand(p))
 	return cmd
 }
 
@@ -299,6 +300,84 @@ func probeServers(ctx context.Context, p *program, h *host.Host, servers []host.
 	return err
 }
 
+// usedServer finds a server that burin uses, or that is switched off.
+func usedServer(all []host.Server, name string) (*host.Server, error) {
+	s, err := serverNamed(all, name)
+	if err == nil && (s.Standing == host.ServerWaits || s.Standing == host.ServerRefused) {
+		return nil, usage("%s is of %s, which you don't trust: burin trust shows it", name, s.Path)
+	}
+	return s, err
+}
+
+func mcpLoginCommand(p *program) *cobra.Command {
+	var scopes []string
+	cmd := &cobra.Command{
+		Use: "login NAME", Short: "Log in to an MCP server in the browser", Args: arguments(1, 1),
+		Long: `Log in to an MCP server that is a web service. The server says where; burin registers there unless
+oauth.clientId is set. The login is kept, sealed, on this machine, and sent to this server only.
+It asks for what the server wants, also after a call that the login of now was not enough for.
+
+  burin mcp login issues
+  burin mcp login issues --scope issues:read --scope issues:write`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, all, err := findServers(p)
+			if err != nil {
+				return err
+			}
+			s, err := usedServer(all, args[0])
+			if err != nil {
+				return err
+			}
+			info, err := host.LoginServer(cmd.Context(), h, s.Definition, scopes, loginUI(p))
+			if err != nil {
+				return err
+			}
+			who := ""
+			if info.Account != "" {
+				who = " as " + info.Account
+			}
+			fmt.Fprintf(p.err, "logged in to %s%s\n", s.Name, who)
+			return probeServers(cmd.Context(), p, h, []host.Server{*s}, true)
+		},
+	}
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "ask for this rather than what the server wants; repeatable")
+	return cmd
+}
+
+func mcpLogoutCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use: "logout NAME", Short: "Remove the login at an MCP server", Args: arguments(1, 1),
+		Long: `Remove the login at an MCP server from this machine, and revoke it at the authorization server if
+that offers it.
+
+  burin mcp logout issues`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, all, err := findServers(p)
+			if err != nil {
+				return err
+			}
+			s, err := serverNamed(all, args[0])
+			if err != nil {
+				return err
+			}
+			found, revoked, why, err := host.LogoutServer(cmd.Context(), h, s.Definition)
+			switch {
+			case err != nil:
+				return err
+			case !found:
+				return fmt.Errorf("no login at MCP server %s", s.Name)
+			case why != nil:
+				fmt.Fprintf(p.err, "removed the login at %s from this machine; it could not be revoked: %v\n", s.Name, why)
+			case revoked:
+				fmt.Fprintf(p.err, "revoked the login at %s and removed it\n", s.Name)
+			default:
+				fmt.Fprintf(p.err, "removed the login at %s; its server revokes none\n", s.Name)
+			}
+			return nil
+		},
+	}
+}
+
 func mcpTestCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use: "test [NAME...]", Short: "Connect to MCP servers and list their tools",
@@ -319,12 +398,9 @@ keeps the list, so that the next session has it from the beginning.
 				}
 			}
 			for _, name := range args {
-				s, err := serverNamed(all, name)
+				s, err := usedServer(all, name)
 				if err != nil {
 					return err
-				}
-				if s.Standing == host.ServerWaits || s.Standing == host.ServerRefused {
-					return usage("%s is of %s, which you don't trust: burin trust shows it", name, s.Path)
 				}
 				some = append(some, *s)
 			}

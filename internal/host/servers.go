@@ -25,7 +25,7 @@ func newPool(h *Host) *mcp.Pool {
 	if way, err := webOf(h); err == nil {
 		transport = way
 	}
-	o := mcp.Options{Version: h.o.Version, HTTP: transport, Environ: os.Environ()}
+	o := mcp.Options{Version: h.o.Version, HTTP: transport, Environ: os.Environ(), Tokens: serverTokens{h}}
 	if h.o.Paths.Cache != "" {
 		o.Cache = filepath.Join(h.o.Paths.Cache, "mcp")
 	}
@@ -218,7 +218,9 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 			}
 			asking.Go(func() {
 				err := l.Connect(life)
-				if err != nil && life.Err() == nil && !quiet && !errors.Is(err, context.Canceled) {
+				if login := (*mcp.LoginError)(nil); errors.As(err, &login) && login.Name != "" && !quiet {
+					warn(fmt.Sprintf("MCP server %s wants a login: burin mcp login %s", login.Name, login.Name))
+				} else if err != nil && life.Err() == nil && !quiet && !errors.Is(err, context.Canceled) {
 					warn(fmt.Sprintf("MCP server %s is not there: %v", l.Server().Name, err))
 				}
 			})

@@ -88,6 +88,12 @@ func Entry(d Definition) (json.RawMessage, error) {
 	if len(d.Without) > 0 {
 		e["excludeTools"] = d.Without
 	}
+	if d.OAuth != nil {
+		e["oauth"] = d.OAuth
+		if d.OAuth.Off {
+			e["oauth"] = false
+		}
+	}
 	if d.Disabled {
 		e["disabled"] = true
 	}

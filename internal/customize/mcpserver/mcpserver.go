@@ -122,6 +122,12 @@ func (d *Definition) inWords() string {
 			fmt.Fprintf(&b, ", %s %s=%s", list.what, name, value)
 		}
 	}
+	if d.OAuth != nil && !d.OAuth.Off {
+		fmt.Fprintf(&b, ", logs in as client %q", prose.Short(prose.Inline(d.OAuth.ClientID), 60))
+		if d.OAuth.Issuer != "" {
+			fmt.Fprintf(&b, " at %s", prose.Short(prose.Inline(d.OAuth.Issuer), 100))
+		}
+	}
 	if strings.Contains(d.URL, "?") && variable().MatchString(d.URL) {
 		fmt.Fprintf(&b, ", with variables in its address")
 	}
@@ -150,6 +156,8 @@ type entry struct {
 	ToolTimeout    float64           `json:"tool_timeout_sec"`
 	EnabledTools   []string          `json:"enabled_tools"`
 	DisabledTools  []string          `json:"disabled_tools"`
+
+	OAuth json.RawMessage `json:"oauth"` // false is no login
 
 	Enabled      *bool    `json:"enabled"`
 	Disabled     bool     `json:"disabled"`
@@ -299,6 +307,7 @@ func ParseOne(name string, raw json.RawMessage) (Definition, error) {
 	case d.Type != mcp.Stdio && d.URL == "":
 		return wrong("a url is missing")
 	}
+	var ok bool
 	switch t := e.Timeout.(type) {
 	case float64:
 		if t > 0 && t < 1e9 {
@@ -315,7 +324,55 @@ func ParseOne(name string, raw json.RawMessage) (Definition, error) {
 		}
 	}
 	d.Disabled = e.Disabled || e.Enabled != nil && !*e.Enabled
+	if d.OAuth, ok = login(e.OAuth); !ok {
+		return wrong("oauth has issuer, clientId, clientSecret, scopes and callbackPort, or is false")
+	}
 	return d, nil
+}
+
+// login reads what is set for the login at a web service, as several programs call it.
+func login(raw json.RawMessage) (o *mcp.OAuth, ok bool) {
+	var on bool
+	switch {
+	case raw == nil || string(raw) == "null":
+		return nil, true
+	case json.Unmarshal(raw, &on) == nil:
+		if on {
+			return nil, true
+		}
+		return &mcp.OAuth{Off: true}, true
+	}
+	var e struct {
+		Issuer       string `json:"issuer"`
+		ClientID     string `json:"clientId"`
+		ClientSecret string `json:"clientSecret"`
+		CallbackPort int    `json:"callbackPort"`
+		Scopes       any    `json:"scopes"`
+		Scope        string `json:"scope"` // opencode
+	}
+	if json.Unmarshal(raw, &e) != nil || e.CallbackPort < 0 || e.CallbackPort > 65535 {
+		return nil, false
+	}
+	o = &mcp.OAuth{Issuer: e.Issuer, ClientID: e.ClientID, ClientSecret: e.ClientSecret, CallbackPort: e.CallbackPort}
+	if e.Scope != "" {
+		o.Scopes = strings.Fields(e.Scope)
+	}
+	switch list := e.Scopes.(type) {
+	case nil:
+	case string:
+		o.Scopes = strings.Fields(list)
+	case []any:
+		for _, one := range list {
+			s, ok := one.(string)
+			if !ok {
+				return nil, false
+			}
+			o.Scopes = append(o.Scopes, s)
+		}
+	default:
+		return nil, false
+	}
+	return o, true
 }
 
 func (d *Definition) header(name, value string) {
@@ -363,6 +420,11 @@ func Expand(s mcp.Server, getenv func(string) string, dir string) (mcp.Server, e
 		s.Args[i] = put(s.Args[i])
 	}
 	s.Env, s.Headers = all(s.Env), all(s.Headers)
+	if s.OAuth != nil {
+		o := *s.OAuth
+		o.Issuer, o.ClientID, o.ClientSecret = put(o.Issuer), put(o.ClientID), put(o.ClientSecret)
+		s.OAuth = &o
+	}
 	if s.Dir != "" && !filepath.IsAbs(s.Dir) {
 		s.Dir = filepath.Join(dir, s.Dir)
 	}

@@ -35,6 +35,14 @@ func TestFormats(t *testing.T) {
 			".gemini/settings.json", `{"mcpServers": {"one": {"httpUrl": "https://x.example", "timeout": 2000, "excludeTools": ["b"]}}}`,
 			mcp.Server{Name: "one", Type: mcp.HTTP, URL: "https://x.example", Timeout: 2 * time.Second, Without: []string{"b"}},
 		},
+		"a login": {
+			"opencode.json", `{"mcp": {"one": {"type": "remote", "url": "https://x.example", "oauth": {"clientId": "c", "clientSecret": "${S}", "scope": "a b", "callbackPort": 8976}}}}`,
+			mcp.Server{Name: "one", Type: mcp.HTTP, URL: "https://x.example", OAuth: &mcp.OAuth{ClientID: "c", ClientSecret: "${S}", Scopes: []string{"a", "b"}, CallbackPort: 8976}},
+		},
+		"no login": {
+			"opencode.json", `{"mcp": {"one": {"type": "remote", "url": "https://x.example", "oauth": false}}}`,
+			mcp.Server{Name: "one", Type: mcp.HTTP, URL: "https://x.example", OAuth: &mcp.OAuth{Off: true}},
+		},
 		"Cursor": {
 			".cursor/mcp.json", `{"mcpServers": {"o.ne": {"url": "https://x.example/sse", "type": "sse", "headers": {"A": "b"}}}}`,
 			mcp.Server{Name: "o-ne", Type: mcp.SSE, URL: "https://x.example/sse", Headers: map[string]string{"A": "b"}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/internal/model/credential/oauth"
@@ -191,8 +192,12 @@ func (m *Manager) end(ctx context.Context, s *store, r *row, cause string, err e
 }
 
 func ended(r *row, cause string, err error) *UnusableError {
+	again := "burin login " + r.provider
+	if strings.HasPrefix(r.provider, servicePrefix) {
+		again = "burin mcp login " + r.label
+	}
 	return &UnusableError{
 		Provider: r.provider, ID: r.id, Err: err,
-		Reason: fmt.Sprintf("%s has ended: %s; run \"burin login %s\"", r.name(), cause, r.provider),
+		Reason: fmt.Sprintf("%s has ended: %s; run \"%s\"", r.name(), cause, again),
 	}
 }

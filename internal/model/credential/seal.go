@@ -27,6 +27,12 @@ type payload struct {
 	TokenURL string            `json:"tokenUrl,omitempty"`
 	ClientID string            `json:"clientId,omitempty"`
 	Params   map[string]string `json:"params,omitempty"`
+
+	ClientSecret string   `json:"clientSecret,omitempty"` // of a client that was registered for the login
+	Basic        bool     `json:"basic,omitempty"`        // how it is sent
+	RevokeURL    string   `json:"revokeUrl,omitempty"`
+	Scopes       []string `json:"scopes,omitempty"` // that were granted
+	Wanted       []string `json:"wanted,omitempty"` // that the service wants, and were not
 }
 
 func (p *payload) secret() secret.Secret {
@@ -55,8 +61,12 @@ func (p *payload) setToken(t oauth.Token, asked time.Time) {
 	}
 }
 
+func (p *payload) auth() oauth.ClientAuth {
+	return oauth.ClientAuth{Secret: secret.Secret(p.ClientSecret), Basic: p.Basic}
+}
+
 func (p *payload) renewal() oauth.Renewal {
-	return oauth.Renewal{TokenURL: p.TokenURL, ClientID: p.ClientID, Params: p.Params, Refresh: secret.Secret(p.Refresh)}
+	return oauth.Renewal{TokenURL: p.TokenURL, ClientID: p.ClientID, Auth: p.auth(), Params: p.Params, Refresh: secret.Secret(p.Refresh)}
 }
 
 // A sealed value is a version byte, the id of its key, the nonce and the

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ type web struct {
 	conn   *conn
 	client *http.Client
 	server *Server
+	tokens Tokens // nil: none are sent
 	life   context.Context
 	end    context.CancelFunc
 	reads  sync.WaitGroup
@@ -33,13 +35,16 @@ type web struct {
 var errStatus = errors.New("the server does not speak the protocol at this address")
 
 // reach prepares the connection to a server.
-func reach(c *conn, s *Server, transport http.RoundTripper, kind string) (*web, error) {
+func reach(ctx context.Context, c *conn, s *Server, o Options, kind string) (*web, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%q is not an address such as https://example.com/mcp", s.URL)
 	}
 	w := &web{conn: c, server: s, post: s.URL}
-	w.client = &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	if s.Logins() {
+		w.tokens = o.Tokens
+	}
+	w.client = &http.Client{Transport: o.HTTP, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if r.URL.Host != u.Host || r.URL.Scheme != u.Scheme {
 			return errors.New("the server wants to send the request to another host")
 		}
@@ -54,7 +59,12 @@ func reach(c *conn, s *Server, transport http.RoundTripper, kind string) (*web, 
 		return w, nil
 	}
 	w.ready = make(chan struct{})
+	stop := context.AfterFunc(ctx, w.end) // the stream outlives the attempt
 	resp, err := w.get()
+	if !stop() && err == nil {
+		resp.Body.Close()
+		err = ctx.Err()
+	}
 	if err != nil {
 		w.end()
 		return nil, err
@@ -89,16 +99,78 @@ func (w *web) request(ctx context.Context, method, to string, body []byte) (*htt
 	return r, nil
 }
 
+// maxTries is how often a request is sent: once more with a renewed token.
+const maxTries = 2
+
+// do sends a request with the token of a login, if there is one. What the server refuses for its
+// token is sent again with a newer one: the server has not looked at it.
+func (w *web) do(ctx context.Context, method, to string, body []byte, accept string) (*http.Response, error) {
+	token := ""
+	if w.tokens != nil {
+		var err error
+		if token, err = w.tokens.Token(ctx, w.server); err != nil {
+			return nil, err
+		}
+	}
+	for try := 1; ; try++ {
+		r, err := w.request(ctx, method, to, body)
+		if err != nil {
+			return nil, err
+		}
+		r.Header.Set("Accept", accept)
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		resp, err := w.client.Do(r)
+		if err != nil {
+			return nil, plain(err)
+		}
+		if w.tokens == nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+			return resp, nil
+		}
+		resp.Body.Close()
+		next, wanted, err := w.tokens.Refused(ctx, w.server, token, resp.StatusCode, resp.Header.Values("WWW-Authenticate"))
+		if err != nil {
+			return nil, err
+		}
+		if next == "" || next == token || try == maxTries {
+			return nil, &LoginError{Status: resp.Status, Name: w.server.Name, Wanted: wanted}
+		}
+		token = next
+	}
+}
+
+// Ask sends a server the first request of a connection without a token, and gives the status and
+// the challenges of its answer.
+func Ask(ctx context.Context, s Server, transport http.RoundTripper) (status int, challenges []string, err error) {
+	ctx, stop := context.WithTimeout(ctx, s.timeout())
+	defer stop()
+	w, err := reach(ctx, newConn(), &s, Options{HTTP: transport}, HTTP)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer w.end()
+	line, err := json.Marshal(message{Version: "2.0", ID: json.RawMessage("1"), Method: "initialize", Params: hello("")})
+	if err != nil {
+		return 0, nil, err
+	}
+	method, accept := http.MethodPost, "application/json, text/event-stream"
+	if s.Type == SSE {
+		method, line, accept = http.MethodGet, nil, "text/event-stream"
+	}
+	resp, err := w.do(ctx, method, s.URL, line, accept)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode, resp.Header.Values("WWW-Authenticate"), nil
+}
+
 // get opens the stream of what the server says by itself.
 func (w *web) get() (*http.Response, error) {
-	r, err := w.request(w.life, http.MethodGet, w.server.URL, nil)
+	resp, err := w.do(w.life, http.MethodGet, w.server.URL, nil, "text/event-stream")
 	if err != nil {
 		return nil, err
-	}
-	r.Header.Set("Accept", "text/event-stream")
-	resp, err := w.client.Do(r)
-	if err != nil {
-		return nil, plain(err)
 	}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); resp.StatusCode != http.StatusOK || kind != "text/event-stream" {
 		resp.Body.Close()
@@ -173,14 +245,9 @@ func (w *web) send(ctx context.Context, line []byte) (bool, error) {
 	w.mu.Lock()
 	to := w.post
 	w.mu.Unlock()
-	r, err := w.request(ctx, http.MethodPost, to, line)
+	resp, err := w.do(ctx, http.MethodPost, to, line, "application/json, text/event-stream")
 	if err != nil {
 		return false, err
-	}
-	r.Header.Set("Accept", "application/json, text/event-stream")
-	resp, err := w.client.Do(r)
-	if err != nil {
-		return false, plain(err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
@@ -234,10 +301,8 @@ func (w *web) close() {
 	if session != "" {
 		ctx, stop := context.WithTimeout(context.Background(), farewell)
 		defer stop()
-		if r, err := w.request(ctx, http.MethodDelete, w.server.URL, nil); err == nil {
-			if resp, err := w.client.Do(r); err == nil {
-				resp.Body.Close()
-			}
+		if resp, err := w.do(ctx, http.MethodDelete, w.server.URL, nil, "*/*"); err == nil {
+			resp.Body.Close()
 		}
 	}
 	w.conn.fail(errClosed)
@@ -251,7 +316,7 @@ func (w *web) words() string { return "" }
 func statusError(resp *http.Response) error {
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		return &LoginError{resp.Status}
+		return &LoginError{Status: resp.Status}
 	case resp.StatusCode/100 == 2:
 		return errStatus
 	case resp.StatusCode == http.StatusBadRequest, resp.StatusCode == http.StatusNotFound, resp.StatusCode == http.StatusMethodNotAllowed:

@@ -13,17 +13,19 @@
 //     what is kept of its log. None of it is trusted.
 //   - A program does not outlive burin (see package process), and gets the variables that
 //     programs need and those of its definition, not the keys in burin's environment.
-//   - Headers, which may hold tokens, go to the server's own host only.
+//   - Headers, which may hold tokens, and the tokens of logins go to the server's own host only.
 //   - A call runs at most once: if the connection ends meanwhile, that is an error, and the
 //     next call connects again. After failures it waits longer and longer before it tries.
 //   - Nothing runs by itself: there are no timers, and no connection before there is need.
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -69,9 +71,45 @@ type Server struct {
 	Headers map[string]string `json:"headers,omitempty"`
 
 	Timeout time.Duration `json:"timeout,omitempty"` // of a request; 0 is DefaultTimeout
+	// OAuth is what the user has set for the login at a web service; nil is nothing.
+	OAuth *OAuth `json:"oauth,omitempty"`
+
 	// Only are the names of the only tools to use, Without of tools to leave out; nil is all, and none.
 	Only    []string `json:"tools,omitempty"`
 	Without []string `json:"disabledTools,omitempty"`
+}
+
+// OAuth is what a login at a web service needs where it can't find it out by itself.
+type OAuth struct {
+	Off          bool     `json:"off,omitempty"` // no login, whatever the service says
+	Issuer       string   `json:"issuer,omitempty"`
+	ClientID     string   `json:"clientId,omitempty"`
+	ClientSecret string   `json:"clientSecret,omitempty"`
+	Scopes       []string `json:"scopes,omitempty"`
+	CallbackPort int      `json:"callbackPort,omitempty"`
+}
+
+// Logins reports whether the tokens of a login are sent: to web services whose definition has
+// none of its own.
+func (s *Server) Logins() bool {
+	if s.Type == Stdio || s.OAuth != nil && s.OAuth.Off {
+		return false
+	}
+	for name := range s.Headers {
+		if http.CanonicalHeaderKey(name) == "Authorization" {
+			return false
+		}
+	}
+	return true
+}
+
+// Tokens has the tokens of logins at web services. It is safe for concurrent use.
+type Tokens interface {
+	// Token is what requests to a server are sent with; "" is none.
+	Token(ctx context.Context, s *Server) (string, error)
+	// Refused says that a server has refused a request with token, "" for none, and how. next is
+	// a newer one to try, "" if there is none, and wanted what a login has to ask for.
+	Refused(ctx context.Context, s *Server, token string, status int, challenges []string) (next string, wanted []string, err error)
 }
 
 // timeout is how long a request may take.
@@ -196,8 +234,18 @@ var (
 )
 
 // LoginError means that a server wants to know who asks.
-type LoginError struct{ Status string }
+type LoginError struct {
+	Status string
+	Name   string   // of the server, if burin can log in; else a header is needed
+	Wanted []string // scopes that the login of now lacks
+}
 
 func (e *LoginError) Error() string {
-	return fmt.Sprintf("the server answers %s: it wants a login. Set a header with a token: burin mcp add --header", e.Status)
+	switch {
+	case e.Name == "":
+		return fmt.Sprintf("the server answers %s: it wants a login. Set a header with a token: burin mcp add --header", e.Status)
+	case len(e.Wanted) > 0:
+		return fmt.Sprintf("the login may not do this; it lacks %s. Ask the user to run burin mcp login %s", prose.Short(prose.Inline(strings.Join(e.Wanted, " ")), 200), e.Name)
+	}
+	return fmt.Sprintf("the server answers %s: it wants a login. Ask the user to run burin mcp login %s", e.Status, e.Name)
 }

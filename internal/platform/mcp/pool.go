@@ -25,6 +25,7 @@ type Options struct {
 	Version string            // of burin
 	HTTP    http.RoundTripper // nil is the default
 	Environ []string          // of burin
+	Tokens  Tokens            // of logins; nil: there are none
 	Cache   string            // the folder that keeps what tools servers had; "" is none
 	Now     func() time.Time  // nil is time.Now
 }
@@ -183,7 +184,9 @@ func (l *Link) connect(ctx context.Context) (*conn, error) {
 	if err != nil {
 		err = l.explain(ctx, c, err)
 		l.conn, l.err, l.failed = nil, err, l.pool.o.Now()
-		l.failures++
+		if login := (*LoginError)(nil); !errors.As(err, &login) { // which may be there at any time
+			l.failures++
+		}
 		l.mu.Unlock()
 		return nil, err
 	}
@@ -227,7 +230,7 @@ func (l *Link) dial(ctx context.Context) (*conn, error) {
 	var first error
 	for _, kind := range kinds {
 		c := l.newConn()
-		w, err := reach(c, &l.server, l.pool.o.HTTP, kind)
+		w, err := reach(ctx, c, &l.server, l.pool.o, kind)
 		if err == nil {
 			if err = l.introduce(ctx, c, w); err == nil {
 				if kind != SSE {
@@ -286,57 +289,81 @@ func (l *Link) refresh(c *conn) {
 	})
 }
 
+// hello is what burin says of itself.
+func hello(version string) any {
+	return map[string]any{
+		"protocolVersion": versions[0], "capabilities": map[string]any{"roots": struct{}{}},
+		"clientInfo": map[string]string{"name": "burin", "version": version},
+	}
+}
+
 // introduce agrees on the version of the protocol.
 func (l *Link) introduce(ctx context.Context, c *conn, w *web) error {
-	var hello struct {
+	var said struct {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
-	err := c.call(ctx, "initialize", map[string]any{
-		"protocolVersion": versions[0], "capabilities": map[string]any{"roots": struct{}{}},
-		"clientInfo": map[string]string{"name": "burin", "version": l.pool.o.Version},
-	}, &hello)
+	err := c.call(ctx, "initialize", hello(l.pool.o.Version), &said)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(versions, hello.ProtocolVersion) {
-		return fmt.Errorf("the server speaks version %q of the protocol; burin speaks %s", prose.Short(prose.Inline(hello.ProtocolVersion), 40), strings.Join(versions, ", "))
+	if !slices.Contains(versions, said.ProtocolVersion) {
+		return fmt.Errorf("the server speaks version %q of the protocol; burin speaks %s", prose.Short(prose.Inline(said.ProtocolVersion), 40), strings.Join(versions, ", "))
 	}
 	if w != nil {
-		w.agree(hello.ProtocolVersion)
+		w.agree(said.ProtocolVersion)
 	}
 	line, _ := json.Marshal(message{Version: "2.0", Method: "notifications/initialized"}) // it cannot fail
 	_, err = c.send(ctx, line)
 	return err
 }
 
-// listTools asks for the tools of a server, by name.
-func listTools(ctx context.Context, c *conn, s *Server) ([]Tool, error) {
-	var all []Tool
+// list asks for all pages of a list, which has this name in answers. A server that does not know
+// the method has none.
+func list[T any](ctx context.Context, c *conn, method, name string, most int) ([]T, error) {
+	all := []T{}
 	cursor := ""
 	for range maxPages {
-		var page struct {
-			Tools      []Tool `json:"tools"`
-			NextCursor string `json:"nextCursor"`
-		}
+		var page map[string]json.RawMessage
 		params := map[string]any{}
 		if cursor != "" {
 			params["cursor"] = cursor
 		}
-		err := c.call(ctx, "tools/list", params, &page)
+		err := c.call(ctx, method, params, &page)
 		if e := (*Error)(nil); errors.As(err, &e) && e.Code == methodNotFound {
-			return []Tool{}, nil // it has none
+			return all, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("list its tools: %w", err)
+			return nil, err
 		}
-		for _, t := range page.Tools {
-			if t.Name != "" && len(t.Name) < 256 && len(all) < maxTools {
-				t.harmless()
-				all = append(all, t)
+		var some []T
+		if page[name] != nil {
+			if err := json.Unmarshal(page[name], &some); err != nil {
+				return nil, fmt.Errorf("read the answer to %s: %w", method, err)
 			}
 		}
-		if cursor = page.NextCursor; cursor == "" {
+		all = append(all, some[:min(len(some), most-len(all))]...)
+		cursor = ""
+		if next := page["nextCursor"]; next != nil {
+			_ = json.Unmarshal(next, &cursor) // what is no text is no cursor
+		}
+		if cursor == "" {
 			break
+		}
+	}
+	return all, nil
+}
+
+// listTools asks for the tools of a server, by name.
+func listTools(ctx context.Context, c *conn, s *Server) ([]Tool, error) {
+	some, err := list[Tool](ctx, c, "tools/list", "tools", maxTools)
+	if err != nil {
+		return nil, fmt.Errorf("list its tools: %w", err)
+	}
+	all := []Tool{}
+	for _, t := range some {
+		if t.Name != "" && len(t.Name) < 256 {
+			t.harmless()
+			all = append(all, t)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
@@ -415,22 +442,30 @@ func (l *Link) Call(ctx context.Context, tool string, args json.RawMessage) (*Re
 		args = json.RawMessage("{}")
 	}
 	var r Result
+	if err := l.ask(ctx, c, "tools/call", map[string]any{"name": tool, "arguments": args}, &r); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// ask makes a request within the server's time.
+func (l *Link) ask(ctx context.Context, c *conn, method string, params, result any) error {
 	limited, stop := context.WithTimeout(ctx, l.server.timeout())
 	defer stop()
-	err = c.call(limited, "tools/call", map[string]any{"name": tool, "arguments": args}, &r)
+	err := c.call(limited, method, params, result)
 	switch {
 	case err == nil:
-		return &r, nil
+		return nil
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return ctx.Err()
 	case limited.Err() != nil:
-		return nil, fmt.Errorf("no answer within %s; what the call did until then is not known", l.server.timeout())
+		return fmt.Errorf("no answer within %s; what the call did until then is not known", l.server.timeout())
 	case errors.Is(err, errExpired): // it was not looked at
-		return nil, fmt.Errorf("%w; call it again", err)
+		return fmt.Errorf("%w; call it again", err)
 	case c.why() != nil:
-		return nil, fmt.Errorf("%w during the call; what the call did until then is not known", c.why())
+		return fmt.Errorf("%w during the call; what the call did until then is not known", c.why())
 	}
-	return nil, err
+	return err
 }
 
 // close ends the connection for good.

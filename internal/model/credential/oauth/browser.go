@@ -59,6 +59,13 @@ func (c Client) Authorize(ctx context.Context, p Provider, ui UI) (Token, error)
 		// The person can still paste.
 	}
 	defer cb.close()
+	if p.Register != nil {
+		client, err := p.Register(ctx, cb.redirect)
+		if err != nil {
+			return Token{}, err
+		}
+		p.ClientID, p.Auth = client.ID, client.Auth
+	}
 	verifier := oauth2.GenerateVerifier()
 	target, err := authURL(p, cb, verifier)
 	if err != nil {
@@ -90,9 +97,10 @@ func (c Client) Authorize(ctx context.Context, p Provider, ui UI) (Token, error)
 	form.Set("grant_type", "authorization_code")
 	form.Set("code", got.code)
 	form.Set("redirect_uri", cb.redirect)
-	form.Set("client_id", p.ClientID)
 	form.Set("code_verifier", verifier)
-	return c.token(ctx, p.TokenURL, form)
+	token, err := c.token(ctx, p.TokenURL, form, Registration{p.ClientID, p.Auth})
+	token.Client = Registration{p.ClientID, p.Auth}
+	return token, err
 }
 
 func authURL(p Provider, cb *callback, verifier string) (string, error) {
@@ -133,7 +141,7 @@ func (c Client) exchangeForKey(ctx context.Context, p Provider, code, verifier s
 		Key  string `json:"key"`
 		User string `json:"user_id"`
 	}
-	if err := c.post(ctx, p.TokenURL, "application/json", body, &a); err != nil {
+	if err := c.post(ctx, p.TokenURL, jsonType, nil, body, &a); err != nil {
 		return Token{}, err
 	}
 	if !sendable(a.Key) {

@@ -26,6 +26,8 @@ type callback struct {
 	state    string
 	inPath   bool // the state is the last part of the path
 	redirect string
+	issuer   string // "" = not known
+	named    bool   // an answer has to name it
 
 	results chan callbackResult // holds the one result
 	once    sync.Once
@@ -39,7 +41,7 @@ type callbackResult struct {
 }
 
 func newCallback(p Provider, state string) *callback {
-	cb := &callback{host: p.RedirectHost, port: p.RedirectPort, path: p.RedirectPath, state: state, results: make(chan callbackResult, 1)}
+	cb := &callback{host: p.RedirectHost, port: p.RedirectPort, path: p.RedirectPath, state: state, issuer: p.Issuer, named: p.NamesIssuer, results: make(chan callbackResult, 1)}
 	if cb.host == "" {
 		cb.host = "127.0.0.1"
 	}
@@ -107,7 +109,10 @@ func (cb *callback) accept(state string, q url.Values) error {
 		return errState
 	}
 	r := callbackResult{code: q.Get("code")}
-	if code := q.Get("error"); code != "" {
+	if named := q.Get("iss"); cb.issuer != "" && (named != "" || cb.named) && named != cb.issuer {
+		// Another server's code must not be given to this one, nor this one's to another.
+		r = callbackResult{err: errors.New("the login was answered by another authorization server than the one it began at")}
+	} else if code := q.Get("error"); code != "" {
 		r = callbackResult{err: fmt.Errorf("the login was refused: %s", describe(prose.Plain(code, maxWords), prose.Plain(q.Get("error_description"), maxWords)))}
 	} else if r.code == "" {
 		return errEmpty

@@ -53,7 +53,7 @@ func (c Client) Device(ctx context.Context, p Provider, ui UI) (Token, error) {
 		if wait(ctx, interval) != nil {
 			return Token{}, context.Cause(ctx)
 		}
-		t, err := c.token(ctx, p.TokenURL, form)
+		t, err := c.token(ctx, p.TokenURL, form, Registration{ID: p.ClientID})
 		if err == nil {
 			return t, nil
 		}
@@ -101,7 +101,7 @@ func (c Client) deviceCode(ctx context.Context, p Provider) (deviceCode, error) 
 		Expires  json.RawMessage `json:"expires_in"`
 		Interval json.RawMessage `json:"interval"`
 	}
-	err := c.post(ctx, p.DeviceURL, "application/x-www-form-urlencoded", []byte(form.Encode()), &a)
+	err := c.post(ctx, p.DeviceURL, formType, nil, []byte(form.Encode()), &a)
 	if err != nil {
 		return deviceCode{}, err
 	}

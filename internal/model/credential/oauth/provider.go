@@ -1,13 +1,18 @@
 package oauth
 
 import (
+	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/burin-dev/burin/internal/model/credential/secret"
 )
 
 // Provider describes the logins of one model provider. The yaml keys are those
@@ -32,6 +37,44 @@ type Provider struct {
 	TokenParams map[string]string `yaml:"tokenParams,omitempty"` // added to the body of token requests
 
 	Exchange Exchange `yaml:"-"`
+
+	// Issuer is the authorization server's name for itself, which an answer that names
+	// another one is refused for (RFC 9207); empty = not known. NamesIssuer says that
+	// answers without a name are refused too.
+	Issuer      string `yaml:"-"`
+	NamesIssuer bool   `yaml:"-"`
+	RevokeURL   string `yaml:"-"` // empty = logins cannot be revoked
+	// Register makes the client of this login, whose callback is redirect; nil = ClientID is it.
+	Register func(ctx context.Context, redirect string) (Registration, error) `yaml:"-"`
+	Auth     ClientAuth                                                       `yaml:"-"`
+}
+
+// Registration is a client of an authorization server.
+type Registration struct {
+	ID   string
+	Auth ClientAuth
+}
+
+// ClientAuth is how a client shows that it is itself. Clients of people's machines have
+// nothing to show it with; some authorization servers give or want a secret all the same.
+type ClientAuth struct {
+	Secret secret.Secret // empty = a public client
+	Basic  bool          // in a header rather than in the body
+}
+
+// put puts the client into a token request.
+func (r Registration) put(form url.Values, header http.Header) {
+	switch {
+	case r.Auth.Secret != "" && r.Auth.Basic:
+		form.Del("client_id")
+		plain := url.QueryEscape(r.ID) + ":" + url.QueryEscape(r.Auth.Secret.Reveal())
+		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(plain)))
+	default:
+		form.Set("client_id", r.ID)
+		if r.Auth.Secret != "" {
+			form.Set("client_secret", r.Auth.Secret.Reveal())
+		}
+	}
 }
 
 // Exchange is what an authorization code is exchanged for.
@@ -93,7 +136,7 @@ func (p *Provider) Validate() error {
 			return fail(u.key, "%v", err)
 		}
 	}
-	if p.Exchange == ForToken && !plainWord(p.ClientID) {
+	if p.Exchange == ForToken && p.Register == nil && !plainWord(p.ClientID) {
 		return fail("clientId", "must be the id of a public client registered by you, without spaces")
 	}
 	for _, s := range p.Scopes {

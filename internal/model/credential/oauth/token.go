@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -41,6 +42,8 @@ type Token struct {
 	Lifetime time.Duration
 	Account  string // whose it is, for people; may be empty
 	APIKey   bool
+	Scopes   []string     // what it may be used for, if the server said so
+	Client   Registration // that a login in the browser was for
 }
 
 // Renewal is all that a renewal needs. It is kept with the token, so that a
@@ -48,6 +51,7 @@ type Token struct {
 type Renewal struct {
 	TokenURL string
 	ClientID string
+	Auth     ClientAuth
 	Params   map[string]string
 	Refresh  secret.Secret
 }
@@ -130,13 +134,13 @@ func (c Client) Refresh(ctx context.Context, r Renewal) (Token, error) {
 	form := formOf(r.Params)
 	form.Set("grant_type", "refresh_token")
 	form.Set("refresh_token", r.Refresh.Reveal())
-	form.Set("client_id", r.ClientID)
-	t, err := c.token(ctx, r.TokenURL, form)
+	client := Registration{r.ClientID, r.Auth}
+	t, err := c.token(ctx, r.TokenURL, form, client)
 	if err != nil && transient(err) {
 		if wait(ctx, retryDelay) != nil {
 			return Token{}, err
 		}
-		t, err = c.token(ctx, r.TokenURL, form)
+		t, err = c.token(ctx, r.TokenURL, form, client)
 	}
 	if err != nil {
 		return Token{}, err
@@ -173,12 +177,15 @@ type tokenAnswer struct {
 	Type      string          `json:"token_type"`
 	ExpiresIn json.RawMessage `json:"expires_in"` // a number, by some servers in quotes
 	IDToken   string          `json:"id_token"`
+	Scope     string          `json:"scope"`
 }
 
 // token posts form to a token endpoint.
-func (c Client) token(ctx context.Context, endpoint string, form url.Values) (Token, error) {
+func (c Client) token(ctx context.Context, endpoint string, form url.Values, client Registration) (Token, error) {
 	var a tokenAnswer
-	if err := c.post(ctx, endpoint, "application/x-www-form-urlencoded", []byte(form.Encode()), &a); err != nil {
+	header := http.Header{}
+	client.put(form, header)
+	if err := c.post(ctx, endpoint, formType, header, []byte(form.Encode()), &a); err != nil {
 		return Token{}, err
 	}
 	if !sendable(a.Access) {
@@ -187,7 +194,7 @@ func (c Client) token(ctx context.Context, endpoint string, form url.Values) (To
 	if a.Type != "" && !strings.EqualFold(a.Type, "bearer") {
 		return Token{}, fmt.Errorf("%s gave a token of a kind that is not supported: only bearer tokens are", hostOf(endpoint))
 	}
-	t := Token{Access: secret.Secret(a.Access), Refresh: secret.Secret(a.Refresh), Account: accountOf(a.IDToken)}
+	t := Token{Access: secret.Secret(a.Access), Refresh: secret.Secret(a.Refresh), Account: accountOf(a.IDToken), Scopes: Scopes(a.Scope)}
 	if s, err := strconv.ParseFloat(strings.Trim(string(a.ExpiresIn), `"`), 64); err == nil && s > 0 && s < 1e10 {
 		t.Lifetime = time.Duration(s * float64(time.Second))
 	}
@@ -232,8 +239,14 @@ func accountOf(idToken string) string {
 	return ""
 }
 
-// post sends body and decodes a JSON answer into out. A refusal is an [*Error].
-func (c Client) post(ctx context.Context, endpoint, contentType string, body []byte, out any) error {
+// The kinds of bodies.
+const (
+	formType = "application/x-www-form-urlencoded"
+	jsonType = "application/json"
+)
+
+// post sends body and decodes a JSON answer into out, unless that is nil. A refusal is an [*Error].
+func (c Client) post(ctx context.Context, endpoint, contentType string, header http.Header, body []byte, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	host := hostOf(endpoint)
@@ -241,14 +254,11 @@ func (c Client) post(ctx context.Context, endpoint, contentType string, body []b
 	if err != nil {
 		return fmt.Errorf("the endpoint at %s is not usable", host)
 	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", wire.UserAgent)
-	client := c.HTTP
-	if client == nil {
-		client = wire.DefaultClient()
-	}
-	resp, err := client.Do(req)
+	resp, err := c.do(req)
 	if err != nil {
 		return broken(ctx, host, err)
 	}
@@ -277,10 +287,25 @@ func (c Client) post(ctx context.Context, endpoint, contentType string, body []b
 	if resp.StatusCode/100 != 2 || e.Code != "" {
 		return e
 	}
+	if out == nil {
+		return nil
+	}
 	if err := json.Unmarshal(data, out); err != nil {
 		return fmt.Errorf("%s answered with something that is not JSON", host)
 	}
 	return nil
+}
+
+// do sends a request and follows no redirect: the address was checked, and a body with a code or
+// a token must go nowhere else.
+func (c Client) do(req *http.Request) (*http.Response, error) {
+	client := c.HTTP
+	if client == nil {
+		client = wire.DefaultClient()
+	}
+	still := *client
+	still.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return still.Do(req)
 }
 
 func hostOf(endpoint string) string {

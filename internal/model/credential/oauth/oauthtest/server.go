@@ -32,6 +32,8 @@ type Server struct {
 	requests map[string]int
 	replays  int
 	bodies   []url.Values
+	live     map[string]string // access tokens → scopes
+	scope    string            // of the last login
 }
 
 // Device is how the device endpoint behaves.
@@ -131,6 +133,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request, redirect stri
 	if s.codes == nil {
 		s.codes = map[string]grant{}
 	}
+	s.scope = q.Get("scope")
 	s.codes[code] = grant{q.Get("code_challenge"), q.Get(redirect), q.Get("client_id")}
 	v := back.Query()
 	v.Set("code", code)
@@ -207,8 +210,13 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 func (s *Server) give(w http.ResponseWriter, refresh string) {
 	s.serial++
 	claims := base64.RawURLEncoding.EncodeToString([]byte(`{"email":"kim@example.com"}`))
+	access := fmt.Sprintf("access-canary-%04d", s.serial)
+	if s.live == nil {
+		s.live = map[string]string{}
+	}
+	s.live[access] = s.scope
 	a := map[string]any{
-		"access_token": fmt.Sprintf("access-canary-%04d", s.serial), "token_type": "Bearer",
+		"access_token": access, "token_type": "Bearer",
 		"id_token": "e30." + claims + ".c2ln",
 	}
 	if refresh != "" {
