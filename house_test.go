@@ -97,6 +97,7 @@ var layers = map[string][]string{
 	"internal/installed":      {},
 	"internal/platform":       {"tool/...", "llm", "internal/installed"},
 	"internal/platform/mcp":   {"internal/platform/process", "internal/platform/smallfile", "llm/wire"},
+	"internal/platform/lsp":   {"internal/platform/process"},
 	"internal/model":          {"llm/...", "internal/platform/filelock", "internal/platform/smallfile", "internal/platform/sqlfile"},
 	"internal/model/connect":  {"internal/model/...", "llm/..."},
 	"internal/customize":      {"internal/model/catalog", "internal/model/credential/oauth", "internal/platform/filelock", "internal/platform/mcp", "internal/platform/smallfile", "llm"},
