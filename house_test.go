@@ -60,7 +60,7 @@ func packages(t *testing.T) []pkg {
 // listed when they are built.
 var layers = map[string][]string{
 	"cmd":                     {"", "internal/chat/...", "internal/installed", "internal/platform/certificate", "internal/platform/keyfile", "internal/platform/smallfile", "internal/host/...", "internal/host", "internal/bench", "internal/mode/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm/..."},
-	"internal/host":           {"internal/bench", "internal/installed", "internal/platform/workspace", "internal/platform/search", "internal/platform/split", "internal/platform/smallfile", "internal/platform/mcp", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
+	"internal/host":           {"internal/bench", "internal/installed", "internal/platform/workspace", "internal/platform/search", "internal/platform/split", "internal/platform/smallfile", "internal/platform/mcp", "internal/platform/lsp", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
 	"internal/host/checkup":   {"internal/host", "internal/host/archive", "internal/host/inventory", "internal/installed", "internal/platform/filelock", "internal/platform/sandbox", "internal/model/...", "internal/customize/...", "llm", "llm/wire"},
 	"internal/chat":           {"session/remote", "transcript/...", "llm", "internal/platform/..."},
 	"internal/host/chats":     {"agent", "internal/host", "internal/host/owner", "internal/chat/...", "session/...", "transcript", "llm"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/lsp"
+	"github.com/burin-dev/burin/internal/platform/lsp/lsptest"
 )
 
 func TestServerIsToldOfSettings(t *testing.T) {
@@ -239,7 +240,7 @@ func TestIdleServerEnds(t *testing.T) {
 	pool := lsp.NewPool(lsp.Options{Idle: time.Millisecond})
 	defer pool.Close()
 	dir := t.TempDir()
-	l := pool.Link(&lsp.Server{Name: "scripted", Path: self, Args: []string{"scripted", "-"}, FileTypes: []string{".txt"}}, dir)
+	l := pool.Link(&lsp.Server{Name: "scripted", Path: self, Args: []string{lsptest.Marker}, FileTypes: []string{".txt"}}, dir)
 	if _, err := l.Hover(t.Context(), document(t, dir, "a.txt", "x"), lsp.Position{}); err != nil {
 		t.Fatal(err)
 	}

@@ -312,6 +312,12 @@ func (l *Link) start() (*client, error) {
 	return c, nil
 }
 
+// Start starts the server unless it runs.
+func (l *Link) Start(ctx context.Context) error {
+	_, err := l.connect(ctx)
+	return err
+}
+
 // end ends the server; for good, or until the next request.
 func (l *Link) end(forGood bool) {
 	l.mu.Lock()

@@ -116,7 +116,7 @@ func Find(list []Server, workspace string, o FindOptions) []Server {
 	var found []Server
 	taken := map[string]bool{}
 	for _, s := range list {
-		if s.Disabled || s.Instead != "" && taken[s.Instead] || !s.wanted(there) {
+		if s.Disabled || s.Format != "" || s.Instead != "" && taken[s.Instead] || !s.wanted(there) {
 			continue
 		}
 		if !s.find(o) {

@@ -109,6 +109,9 @@ func (t *text) offset(p Position) int {
 }
 
 func (t *text) toWire(e encoding, p Position) wirePosition {
+	if last := len(t.start) - 1; p.Line > last { // servers refuse what is behind the end
+		p = Position{Line: last, Byte: len(t.line(last))}
+	}
 	line := t.line(p.Line)
 	return wirePosition{Line: p.Line, Character: e.units(line[:min(max(p.Byte, 0), len(line))])}
 }
