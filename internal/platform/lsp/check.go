@@ -61,6 +61,20 @@ func (l *Link) Before(ctx context.Context, docs []Document) (all []Diagnostic, k
 	return c.diagnostics(), known
 }
 
+// miss notes that a deadline has passed.
+func (l *Link) miss() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.missed++
+}
+
+// startsFirst reports whether the program is being started for the first time: that is worth a wait.
+func (l *Link) startsFirst() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.starting && l.starts == 1
+}
+
 // started reports whether the program was ever started.
 func (l *Link) started() bool {
 	l.mu.Lock()
@@ -80,13 +94,20 @@ func (c *client) sequence() uint64 {
 // said all yet.
 func (l *Link) After(ctx context.Context, docs []Document, wait time.Duration) (all []Diagnostic, late bool) {
 	c := l.running()
-	if c == nil {
+	if c == nil && !l.startsFirst() {
 		return nil, true
 	}
 	ctx, stop := context.WithTimeout(ctx, l.patience(wait))
 	defer stop()
 	l.enter()
 	defer l.leave()
+	if c == nil {
+		var err error
+		if c, err = l.connect(ctx); err != nil {
+			l.miss()
+			return nil, true
+		}
+	}
 	seq := c.sequence()
 	versions := map[string]int{}
 	for _, d := range docs {
@@ -102,13 +123,13 @@ func (l *Link) After(ctx context.Context, docs []Document, wait time.Duration) (
 		c.saved(d.Path)
 	}
 	late = !c.settle(ctx, versions, seq)
-	l.mu.Lock()
 	if late {
-		l.missed++
+		l.miss()
 	} else {
+		l.mu.Lock()
 		l.missed, l.failures = 0, 0
+		l.mu.Unlock()
 	}
-	l.mu.Unlock()
 	return c.diagnostics(), late
 }
 

@@ -205,7 +205,7 @@ func (c *client) kill(why error) {
 }
 
 // farewell is how long a server may take to end by itself.
-const farewell = 500 * time.Millisecond
+const farewell = 300 * time.Millisecond
 
 // close ends the server: at first politely.
 func (c *client) close() {

@@ -95,10 +95,9 @@ func (e *Error) Error() string { return prose.Short(prose.Inline(e.Message), 500
 
 // Codes of errors.
 const (
-	methodNotFound   = -32601
-	contentModified  = -32801
-	serverCancelled  = -32802
-	requestCancelled = -32800
+	methodNotFound  = -32601
+	contentModified = -32801
+	serverCancelled = -32802
 )
 
 // Errors of connections.

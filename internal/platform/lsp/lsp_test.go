@@ -126,6 +126,29 @@ func TestServerThatDoesNotStart(t *testing.T) {
 	}
 }
 
+// A server that never introduces itself does not hold up the end.
+func TestCloseDoesNotWaitForStart(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := lsp.NewPool(lsp.Options{})
+	l := pool.Link(&lsp.Server{Name: "scripted", Path: self, Args: []string{lsptest.Marker, "deaf"}, FileTypes: []string{".txt"}}, t.TempDir())
+	ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer stop()
+	if err := l.Start(ctx); err == nil || !strings.Contains(err.Error(), "still starting") {
+		t.Fatalf("the error is %v", err)
+	}
+	began := time.Now()
+	if err := pool.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
 func TestHangingRequestEnds(t *testing.T) {
 	t.Parallel()
 	l, dir := link(t, "hang")

@@ -25,7 +25,9 @@ type Options struct {
 
 // Pool has the servers of a folder. It is safe for concurrent use.
 type Pool struct {
-	o Options
+	o    Options
+	life context.Context // ends with the pool, and with it what starts
+	stop context.CancelFunc
 
 	mu     sync.Mutex
 	links  map[string]*Link
@@ -41,7 +43,9 @@ func NewPool(o Options) *Pool {
 	if o.Confine == nil {
 		o.Confine = func() ([]byte, []string, error) { return nil, nil, nil }
 	}
-	return &Pool{o: o, links: map[string]*Link{}}
+	p := &Pool{o: o, links: map[string]*Link{}}
+	p.life, p.stop = context.WithCancel(context.Background())
+	return p
 }
 
 // Link gives the way to a server for a root. Nothing is started.
@@ -77,6 +81,7 @@ func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
+	p.stop() // of a server that starts nobody waits for the end of that
 	var ending sync.WaitGroup
 	for _, l := range p.Links() {
 		ending.Go(func() { l.end(true) })
@@ -290,7 +295,7 @@ func (l *Link) start() (*client, error) {
 		if env != nil {
 			o.Env = slices.Concat(o.Env, env)
 		}
-		ctx, stop := context.WithTimeout(context.Background(), l.server.startTime())
+		ctx, stop := context.WithTimeout(l.pool.life, l.server.startTime())
 		c, err = start(ctx, l.server, l.root, l.pool.o.Version, o)
 		stop()
 	}

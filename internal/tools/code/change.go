@@ -320,7 +320,10 @@ func (k *Kit) apply(ctx context.Context, id string) (*tool.Result, error) {
 
 // make makes a change and says what it broke.
 func (k *Kit) make(ctx context.Context, p *preview, verb string) (*tool.Result, error) {
-	finish := k.begin(ctx, p.changes)
+	finish := func(context.Context) (string, []string) { return "", nil }
+	if k.OnEdit {
+		finish = k.begin(ctx, p.changes)
+	}
 	if err := k.Commit(ctx, p.changes); err != nil {
 		return nil, err
 	}

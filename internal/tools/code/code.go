@@ -267,7 +267,7 @@ func (s *source) find(symbol string, line int) (lsp.Position, error) {
 			return near, nil
 		}
 	}
-	if line == 0 && (len(found) == 1 || sameMeaning(lines, found)) {
+	if line == 0 && !slices.ContainsFunc(found, func(p lsp.Position) bool { return p.Line != found[0].Line }) {
 		return found[0], nil
 	}
 	var at []string
@@ -278,11 +278,6 @@ func (s *source) find(symbol string, line int) (lsp.Position, error) {
 		return lsp.Position{}, fmt.Errorf("%q is not near line %d of %s, but at lines %s", symbol, line, s.name, strings.Join(at, ", "))
 	}
 	return lsp.Position{}, fmt.Errorf("%q is in %s %d times: give the line, one of %s", symbol, s.name, len(found), strings.Join(at, ", "))
-}
-
-// sameMeaning reports whether all are in one line, where a name means one thing as a rule.
-func sameMeaning(_ [][]byte, found []lsp.Position) bool {
-	return !slices.ContainsFunc(found, func(p lsp.Position) bool { return p.Line != found[0].Line })
 }
 
 func abs(n int) int { return max(n, -n) }

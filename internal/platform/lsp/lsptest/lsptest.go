@@ -19,7 +19,7 @@ const Marker = "language-server-for-tests"
 
 // Main runs the server if the program was started as it. Tests call it in TestMain, and start their
 // own executable with Marker and options: junk, broken, child=FILE, encoding=NAME, pull, mute,
-// die-once=FILE, die, hang, flood, busy.
+// die-once=FILE, die, hang, flood, busy, deaf.
 func Main() {
 	if len(os.Args) < 2 || os.Args[1] != Marker {
 		return
@@ -106,6 +106,9 @@ func (s *scripted) handle(id json.RawMessage, method string, params, result json
 	case "":
 		s.settled = result
 	case "initialize":
+		if _, ok := s.option("deaf"); ok {
+			return
+		}
 		caps := map[string]any{"hoverProvider": true, "renameProvider": map[string]any{}, "textDocumentSync": 1, "codeActionProvider": true, "definitionProvider": true, "documentFormattingProvider": true}
 		if e, ok := s.option("encoding"); ok {
 			caps["positionEncoding"] = e
