@@ -21,7 +21,6 @@ package lsp
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/burin-dev/burin/internal/prose"
@@ -104,7 +103,7 @@ const (
 var (
 	errEnded  = errors.New("the language server ended")
 	errClosed = errors.New("the language server was stopped")
-	errLarge  = fmt.Errorf("the language server's answer is larger than %d MB", maxMessage>>20)
+	errLarge  = errors.New("the language server's answer is larger than 32 MB")
 )
 
 // ErrUnsupported means that a server cannot do what was asked.

@@ -57,7 +57,7 @@ func (k *Kit) preview(id string) (*preview, error) {
 	if id == "" {
 		return nil, errors.New("id is missing: rename, rename_file and actions give one")
 	}
-	return nil, fmt.Errorf("there is no preview %q: rename, rename_file and actions give an id", id)
+	return nil, fmt.Errorf("no preview %q: rename, rename_file and actions give an id", id)
 }
 
 // keep keeps a preview, and gives its id.

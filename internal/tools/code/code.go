@@ -91,18 +91,20 @@ type args struct {
 	ID      string `json:"id,omitempty" jsonschema:"of the preview to apply"`
 }
 
-var actions = []any{
-	"definition", "type_definition", "implementation", "references", "hover", "signature", "symbols", "diagnostics",
-	"callers", "callees", "supertypes", "subtypes", "hints", "rename", "rename_file", "actions", "apply", "format",
+// actions are all that the tool can do.
+func actions() []any {
+	return []any{
+		"definition", "type_definition", "implementation", "references", "hover", "signature", "symbols", "diagnostics",
+		"callers", "callees", "supertypes", "subtypes", "hints", "rename", "rename_file", "actions", "apply", "format",
+	}
 }
 
 // Tool is the tool lsp.
 func (k *Kit) Tool() *tool.Tool {
-	all := slices.Clone(actions)
 	return tool.New(tool.Definition[args]{
 		Name: Name, Label: "Language server", Description: description, Effects: tool.Reads | tool.Writes,
 		Adjust: func(s *tool.Schema) {
-			tool.Property(s, "action").Enum = all
+			tool.Property(s, "action").Enum = actions()
 			one := 1.0
 			tool.Property(s, "line").Minimum = &one
 		},
@@ -167,7 +169,7 @@ func (k *Kit) run(ctx context.Context, a args) (*tool.Result, error) {
 	case "format":
 		return k.format(ctx, a)
 	}
-	return nil, fmt.Errorf("there is no action %q", a.Action)
+	return nil, fmt.Errorf("unknown action %q", a.Action)
 }
 
 // source is a file that a call is about.
