@@ -70,7 +70,7 @@ var listed = sync.OnceValues(func() (pkgs []pkg, err error) {
 // listed when they are built.
 var layers = map[string][]string{
 	"cmd":                     {"", "internal/chat/...", "internal/installed", "internal/platform/certificate", "internal/platform/keyfile", "internal/platform/smallfile", "internal/host/...", "internal/host", "internal/bench", "internal/mode/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm/..."},
-	"internal/host":           {"internal/bench", "internal/installed", "internal/platform/workspace", "internal/platform/search", "internal/platform/split", "internal/platform/smallfile", "internal/platform/mcp", "internal/platform/outbound", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
+	"internal/host":           {"internal/bench", "internal/installed", "internal/platform/workspace", "internal/platform/search", "internal/platform/split", "internal/platform/smallfile", "internal/platform/mcp", "internal/platform/lsp", "internal/platform/outbound", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
 	"internal/host/checkup":   {"internal/host", "internal/host/archive", "internal/host/inventory", "internal/installed", "internal/platform/filelock", "internal/platform/sandbox", "internal/model/...", "internal/customize/...", "llm", "llm/wire"},
 	"internal/chat":           {"session", "session/remote", "tool/...", "transcript/...", "llm", "internal/platform/..."},
 	"internal/host/chats":     {"agent", "internal/host", "internal/host/owner", "internal/chat/...", "session/...", "transcript", "llm"},
@@ -107,6 +107,7 @@ var layers = map[string][]string{
 	"internal/installed":      {},
 	"internal/platform":       {"tool/...", "llm", "internal/installed"},
 	"internal/platform/mcp":   {"internal/platform/process", "internal/platform/smallfile", "llm/wire"},
+	"internal/platform/lsp":   {"internal/platform/process"},
 	"internal/model":          {"llm/...", "internal/platform/filelock", "internal/platform/smallfile", "internal/platform/sqlfile"},
 	"internal/model/connect":  {"internal/model/...", "llm/..."},
 	"internal/customize":      {"internal/model/catalog", "internal/model/credential/oauth", "internal/platform/filelock", "internal/platform/mcp", "internal/platform/smallfile", "llm"},
@@ -375,7 +376,7 @@ func localNames(fn *ast.FuncDecl) map[string]bool {
 func TestProgramsAreFoundInOnePlace(t *testing.T) {
 	exceptions := []string{
 		"internal/installed/", "internal/platform/process/", "internal/platform/git/", "internal/platform/shell/find.go",
-		"internal/mode/tui/robot/", "internal/mode/tui/vt/tmuxtest/", "transcript/storetest/", "internal/pacetest/", "internal/platform/pgtest/", "internal/browsertest/", // for tests
+		"internal/mode/tui/robot/", "internal/mode/tui/vt/tmuxtest/", "transcript/storetest/", "internal/pacetest/", "internal/platform/pgtest/", "internal/browsertest/", "internal/platform/lsp/lsptest/", // for tests
 	}
 	goFiles(t, false, func(path string, fset *token.FileSet, f *ast.File) {
 		path = filepath.ToSlash(path)

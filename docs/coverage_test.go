@@ -23,7 +23,7 @@ func specified(t *testing.T) (ids []string) {
 	scope := map[string]string{
 		"oh-my-pi": all + `|READ-03[1-3]|WR-0(?:1[7-9]|2[01])|TASK-\d+|IRC-\d+|OBS-\d+|TODO-02[45]|BM-\d+|MCP-\d+`,
 		"arcane":   all + `|TSK-0[1-8]a?|MCP-\d+[ab]?`,
-		"gajae":    `SKL-(?:0[5-9]|1[0-2])|PLN-\d+|TSK-\d+|GOL-\d+`,
+		"gajae":    `SKL-(?:0[5-9]|1[0-2])|PLN-\d+|TSK-\d+|GOL-\d+|LSP-\d+`,
 	}
 	for _, dir := range []string{"../../shared/spec", "../../../shared/spec"} {
 		var found []string

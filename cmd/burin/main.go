@@ -279,7 +279,7 @@ func (p *program) root() *cobra.Command {
 	back.register(root.Flags())
 	completeAsk(p, root)
 	setHelp(root, p.out)
-	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), logsCommand(p), stopCommand(p), scheduleCommand(p), consoleCommand(p), acpCommand(p), acpRunCommand(p), serveCommand(p), adminCommand(p), sessionsCommand(p), undoCommand(p), commitCommand(p), reviewCommand(p), permissionsCommand(p), trustCommand(p), agentsCommand(p), mcpCommand(p), configCommand(p), usageCommand(p), memoryCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p), doctorCommand(p), updateCommand(p), manCommand(p))
+	root.AddCommand(demoCommand(p), resumeCommand(p), attachCommand(p), logsCommand(p), stopCommand(p), scheduleCommand(p), consoleCommand(p), acpCommand(p), acpRunCommand(p), serveCommand(p), adminCommand(p), sessionsCommand(p), undoCommand(p), commitCommand(p), reviewCommand(p), permissionsCommand(p), trustCommand(p), agentsCommand(p), mcpCommand(p), lspCommand(p), configCommand(p), usageCommand(p), memoryCommand(p), modelsCommand(p), loginCommand(p), logoutCommand(p), keysCommand(p), completionCommand(p), doctorCommand(p), updateCommand(p), manCommand(p))
 	return root
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/external/agenttest"
 	"github.com/burin-dev/burin/internal/pacetest"
+	"github.com/burin-dev/burin/internal/platform/lsp/lsptest"
 	"github.com/burin-dev/burin/internal/platform/mcp/mcptest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
@@ -40,6 +41,7 @@ import (
 func TestMain(m *testing.M) {
 	burin.Main() // commands have guards, which are this program again
 	mcptest.Main()
+	lsptest.Main()
 	// Most tests wait for other processes: more of them than cores at a time.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)

@@ -4,11 +4,14 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"time"
 
+	"github.com/burin-dev/burin/internal/platform/lsp"
 	"github.com/burin-dev/burin/internal/platform/private"
 	"github.com/burin-dev/burin/internal/platform/process"
 	"github.com/burin-dev/burin/internal/platform/search"
@@ -73,6 +76,9 @@ type Bench struct {
 	cache   *search.Cache   // of which files there are
 	boxes   boxes
 	own     bool // burin's own files lie in the workspace
+
+	pooling sync.Mutex
+	pool    *lsp.Pool // nil: no session has language servers
 }
 
 // Main runs the guard of a command, or the built-in shell, if this process was
@@ -129,7 +135,14 @@ func On(b *Bench, files workspace.Files) *Bench {
 }
 
 // Close ends what is shared.
-func (b *Bench) Close() error { return b.boxes.close() }
+func (b *Bench) Close() error {
+	b.pooling.Lock()
+	defer b.pooling.Unlock()
+	if b.pool != nil {
+		return errors.Join(b.pool.Close(), b.boxes.close())
+	}
+	return b.boxes.close()
+}
 
 // realDir is a directory by its absolute name without links.
 func realDir(dir string) (string, error) {

@@ -22,6 +22,7 @@ import (
 	"github.com/burin-dev/burin/internal/platform/permission"
 	"github.com/burin-dev/burin/internal/platform/shell"
 	"github.com/burin-dev/burin/internal/platform/workspace"
+	"github.com/burin-dev/burin/internal/tools/code"
 	"github.com/burin-dev/burin/internal/tools/file"
 	"github.com/burin-dev/burin/internal/tools/plan"
 	"github.com/burin-dev/burin/internal/tools/server"
@@ -137,6 +138,8 @@ type Session struct {
 	// Servers are MCP servers whose tools the model has, as Serving says.
 	Servers []*mcp.Link
 	Serving Serving
+	// Language says which language servers it may use.
+	Language Language
 	// Lend is given what the session lends to its sub-agents, before it begins; nil: nothing.
 	Lend func(*Lent)
 	// Under is what the session lends that this one works for, and Lender the same of its money;
@@ -252,6 +255,7 @@ type seat struct {
 	autorun   *autorun.Watch
 	engine    edit.Engine
 	files     *file.Kit
+	code      *code.Kit     // nil: there are no language servers
 	servers   *server.Kit   // nil: there are no MCP servers
 	shells    *shell.Shells // nil: commands cannot run
 	guest     *guest        // nil: a model answers

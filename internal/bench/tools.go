@@ -19,6 +19,7 @@ import (
 	"github.com/burin-dev/burin/internal/platform/private"
 	"github.com/burin-dev/burin/internal/platform/sandbox"
 	"github.com/burin-dev/burin/internal/platform/shell"
+	"github.com/burin-dev/burin/internal/tools/code"
 	"github.com/burin-dev/burin/internal/tools/eval"
 	"github.com/burin-dev/burin/internal/tools/file"
 	"github.com/burin-dev/burin/internal/tools/plan"
@@ -44,7 +45,7 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 		Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: b.cache, Images: imageLimits(b, b.Model), Learn: b.learn(), Withheld: b.policy.Withheld, URLs: addresses(b, hub), Trees: trees(b),
 		ExactEdits: b.Tooling.ExactEdits, EditGenerated: b.Tooling.EditGenerated, ReadLines: b.Tooling.ReadLines,
 		GrepBefore: b.Tooling.GrepBefore, GrepAfter: b.Tooling.GrepAfter,
-		Targets: map[string]func(string) string{"issue": hub.Target, "pr": hub.Target},
+		Targets: map[string]func(string) string{"issue": hub.Target, "pr": hub.Target}, Check: b.checks(),
 	})
 	tools = b.files.Tools()
 
@@ -60,6 +61,7 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 	tools = append(tools, web.New(web.Options{Transport: b.HTTP, SearXNG: b.SearXNG, Artifacts: artifacts})...)
 	tools = append(tools, eval.New()...)
 	tools = append(tools, reference.New(reference.Options{Log: b.log, Artifacts: artifacts})...)
+	tools = append(tools, b.codeTools()...)
 	tools = append(tools, b.CrewTools...)
 	tools = append(tools, serverTools(b)...) // last: they change, and caches hold up to what changes
 	if tools, b.spare, err = b.selected(tools); err != nil {
@@ -214,7 +216,7 @@ func (b *seat) selected(all []*tool.Tool) (offered, spare []*tool.Tool, err erro
 		names = append(names, t.Name)
 	}
 	for _, name := range b.Tools {
-		if !slices.Contains(names, name) && b.Under == nil && !strings.HasPrefix(name, server.Prefix) { // a sub-agent gets what there is of them
+		if !slices.Contains(names, name) && b.Under == nil && name != code.Name && !strings.HasPrefix(name, server.Prefix) { // a sub-agent gets what there is of them
 			return nil, nil, fmt.Errorf("there is no tool %q; there are %s", name, strings.Join(names, ", "))
 		}
 	}

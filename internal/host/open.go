@@ -115,6 +115,7 @@ func (h *Host) Open(ctx context.Context, o Session) (*session.Session, error) {
 	giveMemory(h, &o, settings)
 	begin := addHooks(h, &o, settings)
 	wake := giveServers(h, &o, settings)
+	giveLanguageServers(h, &o, settings)
 	bind := giveAgents(h, &o, given, settings)
 	b, leave, err := h.bench(o.Ground)
 	if err != nil {

@@ -38,7 +38,9 @@ func (w *Wanted) where() string {
 }
 
 // File is the name of the file. Several items may come from one.
-func (w *Wanted) File() string { return strings.TrimSuffix(w.Name, mcpserver.ItemSuffix) }
+func (w *Wanted) File() string {
+	return strings.TrimSuffix(strings.TrimSuffix(w.Name, mcpserver.ItemSuffix), languageSuffix)
+}
 
 func trustList(h *Host) *trust.List {
 	return trust.Open(filepath.Join(h.o.Paths.Data, "trust.json"))
@@ -83,6 +85,7 @@ func (h *Host) WantedOf(found *hook.Set, commands *files.Set) (all []Wanted, war
 	for _, f := range projectServers(h) {
 		all = append(all, Wanted{Item: f.Item, Owner: f.Owner, Path: f.Path, Project: f.Project})
 	}
+	all = append(all, wantedLanguageServers(h)...)
 	settings, err := h.Settings()
 	if err != nil {
 		return nil, nil, err

@@ -136,6 +136,14 @@ type Config struct {
 		EnableProjectConfig     *bool    `yaml:"enableProjectConfig"`
 		DiscoveryDefaultServers []string `yaml:"discoveryDefaultServers"` // whose tools are never searched for
 	} `yaml:"mcp"`
+	// LSP is about language servers.
+	LSP struct {
+		Enabled                *bool `yaml:"enabled"`
+		DiagnosticsOnWrite     *bool `yaml:"diagnosticsOnWrite"`
+		DiagnosticsOnEdit      *bool `yaml:"diagnosticsOnEdit"`
+		DiagnosticsDeduplicate *bool `yaml:"diagnosticsDeduplicate"`
+		FormatOnWrite          *bool `yaml:"formatOnWrite"`
+	} `yaml:"lsp"`
 	// Sandbox confines commands.
 	Sandbox struct {
 		Mode     string   `yaml:"mode"`     // read-only, workspace-write, full
@@ -200,6 +208,7 @@ type Config struct {
 			Mode  string `yaml:"mode"`
 			Merge string `yaml:"merge"`
 		} `yaml:"isolation"`
+		EnableLSP           *bool             `yaml:"enableLsp"` // language servers for agents
 		DisabledAgents      []string          `yaml:"disabledAgents"`
 		AgentModelOverrides map[string]string `yaml:"agentModelOverrides"` // by the agent's name
 	} `yaml:"task"`

@@ -51,6 +51,16 @@ type Options struct {
 	// Learn is told each text that is read, whole, before a part of it is shown. nil
 	// is nobody.
 	Learn func(text string)
+	// Check is called before files change, with the name of the tool; nil is nobody.
+	Check func(ctx context.Context, tool string, changes []workspace.Change) Checked
+}
+
+// Checked is an edit that somebody judges.
+type Checked struct {
+	Changes   []workspace.Change // to commit, in place of those that were given: they may be formatted
+	Formatted string             // who formatted what; "" if nothing was
+	// Finish is called after the commit, and says what the edit broke; "" is nothing.
+	Finish func(ctx context.Context) (words string, lines []string)
 }
 
 // Kit makes the tools of a workspace for one model after the other. They share what they
@@ -70,7 +80,12 @@ func NewKit(o Options) *Kit {
 // Tools are all tools, in the order that models see them.
 func (k *Kit) Tools() []*tool.Tool {
 	f := k.f
-	return []*tool.Tool{f.read(), f.ls(), f.grep(), f.find(), f.edit(), f.write(), f.undoEdit()}
+	return []*tool.Tool{f.read(), f.ls(), f.grep(), f.find(), f.checked(f.edit()), f.checked(f.write()), f.checked(f.undoEdit())}
+}
+
+// Commit changes files as the tools do: undo_edit takes it back, and searches know of it.
+func (k *Kit) Commit(ctx context.Context, changes []workspace.Change) error {
+	return k.f.in(ctx).commit(ctx, changes)
 }
 
 // For makes the tools that are not the same with another engine of edits, or other limits
@@ -78,7 +93,7 @@ func (k *Kit) Tools() []*tool.Tool {
 func (k *Kit) For(engine edit.Engine, images document.ImageLimits) []*tool.Tool {
 	f := *k.f
 	f.Engine, f.Images, f.saved = engine, images, &f
-	return []*tool.Tool{f.read(), f.edit(), f.write()}
+	return []*tool.Tool{f.read(), f.checked(f.edit()), f.checked(f.write())}
 }
 
 // files are the tools' common ground.

@@ -33,6 +33,8 @@ type changeDetails struct {
 	Created bool     `json:"created,omitempty"`
 
 	MadeExecutable bool `json:"madeExecutable,omitempty"`
+
+	Diagnostics []string `json:"diagnostics,omitempty"` // that are new
 }
 
 func (f *files) write() *tool.Tool {
@@ -249,9 +251,12 @@ func (f *files) writeRow(ctx context.Context, name, selector, content string) (*
 
 // commit makes changes, keeps them for undo_edit and lets searches know.
 func (f *files) commit(ctx context.Context, changes []workspace.Change) error {
+	check := checkOf(ctx)
+	changes = check.begin(ctx, f.Check, changes)
 	if err := f.Workspace.Commit(ctx, changes); err != nil {
 		return err
 	}
+	check.committed(changes)
 	f.done.add(made{changes: changes})
 	if f.saved.Cache != nil {
 		for _, c := range changes {
