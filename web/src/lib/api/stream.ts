@@ -42,6 +42,7 @@ export class Follower {
     } else {
       this.source = new Source(heard.heard.bind(heard), heard.state.bind(heard));
     }
+    this.tell(); // lists are followed from the beginning
     addEventListener("online", () => (this.source ? this.source.connect() : this.send({ online: true })));
     addEventListener("offline", () => heard.state("offline"));
   }
