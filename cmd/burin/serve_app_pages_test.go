@@ -93,11 +93,11 @@ func (v *appVisit) setsUp() {
 	v.presses("section button", "New prompt")
 	v.fills("#prompts-name", "translate")
 	v.fills("#prompts-text", "Translate into {{language}}: {{text}}")
-	v.shows("prompt", "New prompt"[4:])
+	v.shows("prompt", "Type / in an empty message")
 	v.presses("section form button", "Save")
 	b.Until(`document.querySelector('.rows')?.innerText.includes('translate')`)
 	v.fills("input[type=search]", "cost")
-	b.Until(`document.querySelector('.panel h3')?.innerText === 'Usage'`)
+	b.Until(`document.querySelector('.panel h2')?.innerText === 'Usage'`)
 
 	// The prompt is inserted, and its variables are asked for.
 	b.Open(v.c.url + "/p/" + made.ID)
@@ -159,7 +159,7 @@ func (v *appVisit) keepsOrder() {
 		v.c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"title": fmt.Sprint("Note ", n+1)}, nil)
 	}
 	// The list hears of them without being asked for.
-	b.Until(`[...document.querySelectorAll('nav .chat')].filter((e) => e.innerText.includes('Note')).length === 5`)
+	b.Until(`[...document.querySelectorAll('nav .chat')].filter((e) => e.textContent.includes('Note')).length === 5`)
 	b.Open(v.c.url + "/chats")
 	b.Until(`[...document.querySelectorAll('.list .rows li')].length === 6`)
 	v.shows("library", "Note 1", "moon")
@@ -210,7 +210,7 @@ func (v *appVisit) keepsOrder() {
 // shares makes a link to a chat, reads it as somebody else, and removes it.
 func (v *appVisit) shares() {
 	b, t := v.b, v.t
-	b.Eval(`void [...document.querySelectorAll('nav .chat a.item')].find((e) => e.innerText.includes('Translate')).click()`, nil)
+	b.Eval(`void [...document.querySelectorAll('nav .chat a.item')].find((e) => e.textContent.includes('Translate')).click()`, nil)
 	b.Until(`document.querySelector('.answer')`)
 	v.presses("header button", "Chat settings")
 	v.presses("dialog button", "Make a link")
