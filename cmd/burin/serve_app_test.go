@@ -43,6 +43,7 @@ var hostile = []string{
 type appVisit struct {
 	pageVisit
 	c   *httpClient
+	srv *llmtest.Server // the model
 	axe string
 }
 
@@ -57,7 +58,7 @@ func app(t *testing.T, turns []llmtest.Turn, width, height int, dark bool) *appV
 	cmd := machine(t, &brain{srv: srv}, "modelRoles: {default: box/two}\nretry: {maxRetries: 0}\n")
 	c := serveIt(t, cmd)
 	b := browsertest.Start(t, width, height, dark)
-	v := &appVisit{pageVisit: pageVisit{t, b, fmt.Sprintf("app-%d", width)}, c: c}
+	v := &appVisit{pageVisit: pageVisit{t, b, fmt.Sprintf("app-%d", width)}, c: c, srv: srv}
 	if dark {
 		v.name += "-dark"
 	}

@@ -3,4 +3,7 @@ import "./app.css";
 import Shell from "./lib/ui/Shell.svelte";
 import { App } from "./lib/state/app.svelte";
 
-mount(Shell, { target: document.getElementById("app")!, props: { app: new App() } });
+const target = document.getElementById("app")!;
+// Who opens a link to a copy of a chat need not be signed in: nothing but the copy is asked for.
+if (location.pathname.startsWith("/share/")) void import("./lib/ui/shared/Shared.svelte").then(({ default: Shared }) => mount(Shared, { target }));
+else mount(Shell, { target, props: { app: new App() } });

@@ -57,3 +57,8 @@ func (p *People) Audit(ctx context.Context, person string, limit int) ([]Entry, 
 		return e, err
 	})
 }
+
+// Noted writes an entry of another room into the log, in the transaction of what it is about.
+func Noted(ctx context.Context, p *People, q store.Querier, by By, what, target, detail string) error {
+	return p.note(ctx, q, by, what, target, detail)
+}

@@ -17,15 +17,16 @@ import (
 	"github.com/burin-dev/burin/transcript/sqlstore"
 )
 
-const chatColumns = `id, project, created, modified, revision, trashed, generation, sealed`
+const chatColumns = `id, project, created, modified, revision, trashed, generation, sealed, accepted - settled, temporary`
 
 func scanChat(row interface{ Scan(...any) error }, ring *vault.Ring) (c Chat, err error) {
-	var created, modified, trashed int64
+	var created, modified, trashed, running, temporary int64
 	var closed []byte
-	if err := row.Scan(&c.ID, &c.Project, &created, &modified, &c.Revision, &trashed, &c.generation, &closed); err != nil {
+	if err := row.Scan(&c.ID, &c.Project, &created, &modified, &c.Revision, &trashed, &c.generation, &closed, &running, &temporary); err != nil {
 		return c, err
 	}
 	c.Created, c.Modified, c.Trashed = at(created), at(modified), at(trashed)
+	c.Working, c.Temporary = running > 0, temporary > 0
 	return c, open(ring, "chats", c.ID, closed, &c.About)
 }
 
@@ -77,7 +78,7 @@ func (s *Store) Chats(ctx context.Context, person string, l Listing) ([]Chat, er
 const pageSize = 200
 
 func (s *Store) page(ctx context.Context, ring *vault.Ring, person string, l Listing, before int64, id string) ([]Chat, error) {
-	rows, err := s.db.Query(ctx, `SELECT `+chatColumns+` FROM {chats} WHERE person = ?1 AND (trashed > 0) = (?2 > 0)
+	rows, err := s.db.Query(ctx, `SELECT `+chatColumns+` FROM {chats} WHERE person = ?1 AND (trashed > 0) = (?2 > 0) AND temporary = 0
 		AND (project = ?3 OR ?3 = '' AND (?2 > 0 OR project IN (SELECT id FROM {projects} WHERE person = ?1 AND trashed = 0)))
 		AND (modified < ?4 OR modified = ?4 AND id > ?5)
 		ORDER BY modified DESC, id LIMIT ?6`, person, count(l.Trash), l.Project, before, id, pageSize)
@@ -125,6 +126,15 @@ func (s *Store) PersonOf(ctx context.Context, id string) (person string, err err
 
 // NewChat begins a chat in a project; "" is the default one.
 func (s *Store) NewChat(ctx context.Context, person, project string, about About) (Chat, error) {
+	return s.newChat(ctx, person, project, about, false)
+}
+
+// NewTemporaryChat begins one that is temporary.
+func NewTemporaryChat(ctx context.Context, s *Store, person, project string, about About) (Chat, error) {
+	return s.newChat(ctx, person, project, about, true)
+}
+
+func (s *Store) newChat(ctx context.Context, person, project string, about About, temporary bool) (Chat, error) {
 	if err := about.check(); err != nil {
 		return Chat{}, err
 	}
@@ -140,22 +150,26 @@ func (s *Store) NewChat(ctx context.Context, person, project string, about About
 		return Chat{}, err
 	}
 	now := s.now().Truncate(time.Millisecond)
-	c := Chat{ID: newID(), Project: project, Created: now, Modified: now, Revision: 1, About: about, generation: ring.Newest()}
+	c := Chat{ID: newID(), Project: project, Created: now, Modified: now, Revision: 1, Temporary: temporary, About: about, generation: ring.Newest()}
 	closed, err := seal(ring, "chats", c.ID, about)
 	if err != nil {
 		return Chat{}, err
 	}
-	return c, s.db.Update(ctx, func(q store.Querier) error {
+	err = s.db.Update(ctx, func(q store.Querier) error {
 		n, err := q.Exec(ctx, `UPDATE {projects} SET modified = ?3 WHERE id = ?1 AND person = ?2 AND trashed = 0`, project, person, millis(now))
 		if err != nil || n == 0 {
 			return errors.Join(ErrUnknown, err)
 		}
-		if _, err := q.Exec(ctx, `INSERT INTO {chats} (id, person, project, created, modified, revision, generation, sealed, indexed) VALUES (?1, ?2, ?3, ?4, ?4, 1, ?5, ?6, 0)`,
-			c.ID, person, project, millis(now), int64(c.generation), closed); err != nil {
+		if _, err := q.Exec(ctx, `INSERT INTO {chats} (id, person, project, created, modified, revision, generation, sealed, indexed, temporary) VALUES (?1, ?2, ?3, ?4, ?4, 1, ?5, ?6, 0, ?7)`,
+			c.ID, person, project, millis(now), int64(c.generation), closed, count(temporary)); err != nil {
 			return err
 		}
 		return indexTitle(ctx, s, q, ring, person, &c, "")
 	})
+	if err == nil {
+		Changed(s, person)
+	}
+	return c, err
 }
 
 // SetChat changes what stands around a chat. With project it moves there.
@@ -194,6 +208,9 @@ func (s *Store) SetChat(ctx context.Context, person, id string, revision int64, 
 		}
 		return indexTitle(ctx, s, q, ring, person, &c, title)
 	})
+	if err == nil {
+		Changed(s, person)
+	}
 	return c, err
 }
 
@@ -216,9 +233,13 @@ func (s *Store) PurgeChat(ctx context.Context, person, id string) error {
 	if err := purgeSession(ctx, s, session(id)); err != nil {
 		return err
 	}
+	defer Changed(s, person)
 	return s.db.Update(ctx, func(q store.Querier) error {
 		n, err := q.Exec(ctx, `DELETE FROM {chats} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person)
 		if err != nil || n == 0 {
+			return err
+		}
+		if _, err := q.Exec(ctx, `DELETE FROM {shares} WHERE person = ?1 AND chat = ?2`, person, id); err != nil {
 			return err
 		}
 		if err := release(ctx, q, s.pieces, person, id); err != nil {
@@ -251,6 +272,7 @@ func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
 			return err
 		}
 	}
+	defer Changed(s, person)
 	return s.db.Update(ctx, func(q store.Querier) error {
 		if err := s.files.Delete(ctx, q, id); err != nil {
 			return err
@@ -260,7 +282,11 @@ func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
 	})
 }
 
-// Purge removes for good what has been in the trash since a time, of all people.
+// temporaryTime is how long a temporary chat stays that nobody uses.
+const temporaryTime = 24 * time.Hour
+
+// Purge removes for good what has been in the trash since a time, of all people, and temporary chats that
+// nobody uses any more.
 func (s *Store) Purge(ctx context.Context, before time.Time) error {
 	type owned struct{ person, id string }
 	gather := func(table string) (all []owned, err error) {
@@ -277,6 +303,11 @@ func (s *Store) Purge(ctx context.Context, before time.Time) error {
 			all = append(all, o)
 		}
 		return all, rows.Err()
+	}
+	// One in the trash for longer than that was put there by nobody who wants it back.
+	now := millis(s.now())
+	if _, err := s.db.Exec(ctx, `UPDATE {chats} SET trashed = 1 WHERE temporary > 0 AND modified < ?1 AND accepted <= settled`, now-temporaryTime.Milliseconds()); err != nil {
+		return err
 	}
 	projects, err := gather(`{projects}`)
 	for _, o := range projects {
@@ -498,7 +529,7 @@ func (s *Store) Fork(ctx context.Context, person, id, entry string) (Chat, error
 		entry = l.Leaf()
 	}
 	about := from.About
-	about.Origin, about.Entry, about.Draft, about.Pinned = id, entry, "", false
+	about.Origin, about.Entry, about.Draft, about.Pinned, about.Seen = id, entry, "", false, time.Time{}
 	to, err := s.NewChat(ctx, person, from.Project, about)
 	if err != nil {
 		return Chat{}, err
@@ -545,7 +576,8 @@ func PurgePerson(ctx context.Context, s *Store, person string) error {
 		var id string
 		err := s.db.QueryRow(ctx, `SELECT id FROM {projects} WHERE person = ?1 LIMIT 1`, person).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil
+			_, err := s.db.Exec(ctx, `DELETE FROM {preferences} WHERE id = ?1`, person)
+			return err
 		}
 		if err == nil {
 			err = s.PurgeProject(ctx, person, id)

@@ -23,6 +23,13 @@ import (
 // the trash is in it; deleted files and old versions of files are not. In memory are a file, or the texts of
 // a chat, at a time. What is changed meanwhile is in it as it is when it is its turn.
 func Export(ctx context.Context, s *Store, person string, to *zip.Writer) error {
+	set, err := PreferencesOf(ctx, s, person)
+	if err == nil && set.Revision > 0 {
+		err = WriteJSON(to, "preferences.json", set)
+	}
+	if err != nil {
+		return err
+	}
 	all, err := idsOf(ctx, s.db, `{projects}`, person)
 	for _, id := range all {
 		if err == nil {

@@ -70,6 +70,8 @@ var Part = store.Part{Name: "projects", Steps: []string{
 	CREATE INDEX chats_behind ON {chats} (person) WHERE indexed < accepted + settled;`,
 	attachmentTables,
 	minionTables,
+	preferencesTables + sharesTables,
+	`ALTER TABLE {chats} ADD COLUMN temporary INTEGER NOT NULL DEFAULT 0;`,
 }}
 
 var (
@@ -118,17 +120,21 @@ type Project struct {
 
 // About is what stands around the transcript of a chat.
 type About struct {
-	Title    string   `json:"title,omitempty"`
-	Model    string   `json:"model,omitempty"`    // in place of the project's
-	Thinking string   `json:"thinking,omitempty"` // in place of the project's
-	Draft    string   `json:"draft,omitempty"`    // what was written and not sent
-	Pinned   bool     `json:"pinned,omitempty"`
-	Archived bool     `json:"archived,omitempty"`
-	Tags     []string `json:"tags,omitempty"`
+	Title    string `json:"title,omitempty"`
+	Model    string `json:"model,omitempty"`    // in place of the project's
+	Thinking string `json:"thinking,omitempty"` // in place of the project's
+	Draft    string `json:"draft,omitempty"`    // what was written and not sent
+	// Instructions are added to the system prompt, after those of the project.
+	Instructions string   `json:"instructions,omitempty"`
+	Pinned       bool     `json:"pinned,omitempty"`
+	Archived     bool     `json:"archived,omitempty"`
+	Tags         []string `json:"tags,omitempty"`
 	// Origin is the chat that it was forked from, and Entry where.
 	Origin string  `json:"origin,omitempty"`
 	Entry  string  `json:"entry,omitempty"`
 	Cost   llm.USD `json:"cost,omitempty"` // of everything so far
+	// Seen is what of the chat its person has seen, on any device: all until then.
+	Seen time.Time `json:"seen,omitzero"`
 }
 
 // Chat is a chat of a person.
@@ -139,6 +145,10 @@ type Chat struct {
 	Modified time.Time `json:"modified"`
 	Revision int64     `json:"revision"`
 	Trashed  time.Time `json:"trashed,omitzero"`
+	// Working says that a turn runs.
+	Working bool `json:"working,omitempty"`
+	// Temporary is a chat that is in no list and is not found, and is removed a day after its last use.
+	Temporary bool `json:"temporary,omitempty"`
 	About
 
 	generation uint32 // of the key that seals its transcript
@@ -162,6 +172,8 @@ type Store struct {
 	index  *search.Index
 	pieces *attachment.Store
 	now    func() time.Time
+
+	watchers watchers
 }
 
 // New makes a store. files has the files of the projects, index what is found of the chats, and
@@ -231,6 +243,9 @@ func (a *About) check() (err error) {
 	}
 	if len(a.Draft) > maxText {
 		return invalid("draft: at most %d bytes, not %d", maxText, len(a.Draft))
+	}
+	if len(a.Instructions) > maxText {
+		return invalid("instructions: at most %d bytes, not %d", maxText, len(a.Instructions))
 	}
 	if len(a.Tags) > 50 {
 		return invalid("tags: at most 50, not %d", len(a.Tags))
@@ -364,6 +379,9 @@ func (s *Store) newProject(ctx context.Context, person, id string, settings Sett
 		}
 		return err
 	})
+	if err == nil {
+		Changed(s, person)
+	}
 	if err == nil && n == 0 { // the default one, of another process
 		return s.project(ctx, s.db, ring, person, id)
 	}
@@ -397,6 +415,9 @@ func (s *Store) SetProject(ctx context.Context, person, id string, revision int6
 		_, err = q.Exec(ctx, `UPDATE {projects} SET sealed = ?2, revision = ?3, modified = ?4 WHERE id = ?1`, id, sealed, p.Revision, millis(p.Modified))
 		return err
 	})
+	if err == nil {
+		Changed(s, person)
+	}
 	return p, err
 }
 
@@ -413,6 +434,9 @@ func (s *Store) trash(ctx context.Context, table, person, id string, trash bool)
 	n, err := s.db.Exec(ctx, `UPDATE `+table+` SET trashed = ?3, revision = revision + 1 WHERE person = ?1 AND id = ?2 AND (trashed > 0) != (?4 > 0)`, person, id, when, count(trash))
 	if err == nil && n == 0 {
 		err = ErrUnknown
+	}
+	if err == nil {
+		Changed(s, person)
 	}
 	return err
 }

@@ -77,6 +77,9 @@ func TestProjects(t *testing.T) {
 		t.Run("transcripts", func(t *testing.T) { db := open(); testTranscripts(t, db, fresh(t, db)) })
 		t.Run("trash", func(t *testing.T) { db := open(); testTrash(t, db, fresh(t, db)) })
 		t.Run("turns", func(t *testing.T) { testTurns(t, fresh(t, open())) })
+		t.Run("preferences", func(t *testing.T) { db := open(); testPreferences(t, db, fresh(t, db)) })
+		t.Run("shares", func(t *testing.T) { db := open(); testShares(t, db, fresh(t, db)) })
+		t.Run("watch", func(t *testing.T) { db := open(); testWatch(t, db, fresh(t, db)) })
 		t.Run("many", func(t *testing.T) { testMany(t, fresh(t, open())) })
 	})
 }

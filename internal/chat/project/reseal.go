@@ -24,6 +24,16 @@ type row struct {
 // Reseal implements [vault.Sealed]: projects with their files first, then chats with their transcripts. A chat that
 // is open is left for later, and its old key with it.
 func (s *Store) Reseal(ctx context.Context, person string, ring *vault.Ring, after string, limit int) (next string, n int, err error) {
+	also := 0
+	if after == "" {
+		changed, err := resealPreferences(ctx, s, ring, person)
+		if err != nil {
+			return "", 0, err
+		}
+		if changed {
+			also = 1
+		}
+	}
 	table, from, chats := "projects", after, false
 	if id, ok := strings.CutPrefix(after, "chats/"); ok {
 		table, from, chats = "chats", id, true
@@ -33,20 +43,21 @@ func (s *Store) Reseal(ctx context.Context, person string, ring *vault.Ring, aft
 	if err != nil {
 		return "", 0, err
 	}
+	n = also
 	for _, r := range all {
 		changed, err := s.resealRow(ctx, table, ring, r)
-		also := false
+		more := false
 		switch {
 		case err != nil:
 		case chats:
-			also, err = s.resealTranscript(ctx, ring, r)
+			more, err = s.resealTranscript(ctx, ring, r)
 		default:
-			also, err = s.resealFiles(ctx, ring, r.id, limit)
+			more, err = s.resealFiles(ctx, ring, r.id, limit)
 		}
 		if err != nil {
 			return "", n, fmt.Errorf("%s: %w", place(table, r.id), err)
 		}
-		if changed || also {
+		if changed || more {
 			n++
 		}
 		next = place(table, r.id)

@@ -176,6 +176,7 @@ func (s *Store) Note(ctx context.Context, person, id, holder string, change func
 	if err != nil {
 		return err
 	}
+	defer Changed(s, person)
 	return s.db.Update(ctx, func(q store.Querier) error {
 		c, err := s.chat(ctx, q, ring, person, id)
 		if err != nil {

@@ -28,6 +28,17 @@ CREATE TABLE {expenses} (
 	requests INTEGER NOT NULL,
 	amount   INTEGER NOT NULL,
 	PRIMARY KEY (person, month)
+) STRICT;`, `
+CREATE TABLE {spending} (
+	person   TEXT NOT NULL,
+	day      INTEGER NOT NULL,
+	project  TEXT NOT NULL,
+	model    TEXT NOT NULL,
+	requests INTEGER NOT NULL,
+	input    INTEGER NOT NULL,
+	output   INTEGER NOT NULL,
+	amount   INTEGER NOT NULL,
+	PRIMARY KEY (person, day, project, model)
 ) STRICT;`}}
 }
 
@@ -101,15 +112,65 @@ func (s *Quotas) Afford(ctx context.Context, person string, budget *llm.USD) err
 	return fmt.Errorf("%w: %s of %s for this month spent; wait until %s, or ask an admin for more", ErrBudget, u.Cost, *budget, ends.Format("2 January 2006"))
 }
 
-// Spend books a request of a person.
-func (s *Quotas) Spend(ctx context.Context, person string, cost llm.USD) error {
+// Request is one to a model, which has ended.
+type Request struct {
+	Person, Project string // ids
+	Model           string // as PROVIDER/ID
+	Input, Output   int    // tokens, those of caches among them
+	Cost            llm.USD
+}
+
+// Spend books a request.
+func (s *Quotas) Spend(ctx context.Context, r Request) error {
 	month, _ := s.month()
-	_, err := s.db.Exec(ctx, `INSERT INTO {expenses} AS s (person, month, requests, amount) VALUES (?1, ?2, 1, ?3)
-		ON CONFLICT (person, month) DO UPDATE SET requests = s.requests + 1, amount = s.amount + excluded.amount`, person, month, max(0, cost))
+	day := s.now().UTC().Truncate(24 * time.Hour).Unix()
+	cost := max(0, r.Cost)
+	err := s.db.Update(ctx, func(q store.Querier) error {
+		_, err := q.Exec(ctx, `INSERT INTO {expenses} AS s (person, month, requests, amount) VALUES (?1, ?2, 1, ?3)
+		ON CONFLICT (person, month) DO UPDATE SET requests = s.requests + 1, amount = s.amount + excluded.amount`, r.Person, month, cost)
+		if err == nil {
+			_, err = q.Exec(ctx, `INSERT INTO {spending} AS s (person, day, project, model, requests, input, output, amount) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7)
+				ON CONFLICT (person, day, project, model) DO UPDATE SET requests = s.requests + 1, input = s.input + excluded.input, output = s.output + excluded.output, amount = s.amount + excluded.amount`,
+				r.Person, day, r.Project, r.Model, r.Input, r.Output, cost)
+		}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("book what a request has cost: %w", err)
 	}
 	return nil
+}
+
+// Spent is what a person's requests of a day (in UTC) to a model in a project have cost.
+type Spent struct {
+	Day      string  `json:"day"`     // as 2026-01-31
+	Project  string  `json:"project"` // the id
+	Model    string  `json:"model"`   // as PROVIDER/ID
+	Requests int     `json:"requests"`
+	Input    int     `json:"input"`  // tokens, those of caches among them
+	Output   int     `json:"output"` // tokens
+	Cost     llm.USD `json:"cost"`
+}
+
+// Spending is what a person has spent in the last days, the first day first.
+func (s *Quotas) Spending(ctx context.Context, person string, days int) ([]Spent, error) {
+	from := s.now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days).Unix()
+	rows, err := s.db.Query(ctx, `SELECT day, project, model, requests, input, output, amount FROM {spending} WHERE person = ?1 AND day >= ?2 ORDER BY day, project, model`, person, from)
+	if err != nil {
+		return nil, fmt.Errorf("look for what was spent: %w", err)
+	}
+	defer rows.Close()
+	all := []Spent{}
+	for rows.Next() {
+		var one Spent
+		var day int64
+		if err := rows.Scan(&day, &one.Project, &one.Model, &one.Requests, &one.Input, &one.Output, &one.Cost); err != nil {
+			return nil, fmt.Errorf("look for what was spent: %w", err)
+		}
+		one.Day = time.Unix(day, 0).UTC().Format(time.DateOnly)
+		all = append(all, one)
+	}
+	return all, rows.Err()
 }
 
 // Fits reports with an [ErrStorage] that a person keeps more than they may, after something was
@@ -151,5 +212,8 @@ func bytes(n int64) string {
 // Forget removes what is known of a person, in a transaction.
 func Forget(ctx context.Context, q store.Querier, person string) error {
 	_, err := q.Exec(ctx, `DELETE FROM {expenses} WHERE person = ?1`, person)
+	if err == nil {
+		_, err = q.Exec(ctx, `DELETE FROM {spending} WHERE person = ?1`, person)
+	}
 	return err
 }

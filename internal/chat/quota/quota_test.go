@@ -31,7 +31,7 @@ func TestQuotas(t *testing.T) {
 		var work sync.WaitGroup
 		for range 20 { // as several servers do
 			work.Go(func() {
-				if err := q.Spend(ctx, people.OwnerID, llm.Dollars(0.05)); err != nil {
+				if err := q.Spend(ctx, quota.Request{Person: people.OwnerID, Project: "p", Model: "box/one", Input: 3, Output: 2, Cost: llm.Dollars(0.05)}); err != nil {
 					t.Error(err)
 				}
 			})

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -388,6 +389,10 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	if err != nil {
 		return nil, err
 	}
+	set, err := project.PreferencesOf(ctx, c.o.Store, person)
+	if err != nil {
+		return nil, err
+	}
 	level, err := llm.ParseLevel(first(chat.Thinking, p.Thinking))
 	if err != nil {
 		level = llm.LevelDefault
@@ -421,12 +426,12 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 			is, err := c.o.Limits(ctx, person)
 			return is.Models, err
 		},
-		Meter: &purse{c: c, person: person, chat: id, held: h},
+		Meter: &purse{c: c, person: person, chat: id, project: chat.Project, held: h},
 		Attachment: func(ctx context.Context, file string) ([]byte, string, error) {
 			return c.o.Attachments.Take(ctx, person, id, file)
 		},
 		Files: tools.Tree.Files(c.ctx), Account: "person/" + person, Choice: host.Choice{Model: first(chat.Model, p.Model)}, Thinking: level,
-		MaxTokens: p.MaxTokens, Instructions: p.Instructions, Without: tools.Without, Extra: tools.Tools, Chains: tools.Chains, Minions: c.minions(h, p, chat, files), Mode: first(p.Mode, "auto-edit"), MaxCost: p.MaxCost,
+		MaxTokens: p.MaxTokens, Instructions: joined(set.Instructions, p.Instructions, chat.Instructions), Without: tools.Without, Extra: tools.Tools, Chains: tools.Chains, Minions: c.minions(h, p, chat, files), Mode: first(p.Mode, "auto-edit"), MaxCost: p.MaxCost,
 		Desk: desk, Warn: func(line string) { c.o.Warn("chat " + id + ": " + line) },
 	})
 	if err != nil {
@@ -457,6 +462,12 @@ func (c *Chats) goOn(ctx context.Context, id string, h *held, s *session.Session
 	if err != nil {
 		c.o.Warn("chat " + id + ": go on with a turn: " + err.Error())
 	}
+}
+
+// joined are instructions one after the other.
+func joined(all ...string) string {
+	all = slices.DeleteFunc(all, func(text string) bool { return strings.TrimSpace(text) == "" })
+	return strings.Join(all, "\n\n")
 }
 
 func first(a, b string) string {
@@ -524,6 +535,7 @@ func (c *Chats) noteOne(person, id string, h *held, s *session.Session, e sessio
 	if e.Type == session.AgentSettled && !s.Facts().Working && c.over(e) && !errors.Is(err, project.ErrNotHeld) {
 		err = errors.Join(err, c.o.Store.Settle(c.ctx, id, h.holder, n, c.tellEnd(person, id, e)))
 		h.settled.Store(n)
+		project.Changed(c.o.Store, person)
 		c.wake()
 	}
 	return err

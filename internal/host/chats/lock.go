@@ -55,6 +55,7 @@ func (c *Chats) acceptWithin(ctx context.Context, id string, h *held, most *int)
 	switch {
 	case err == nil:
 		h.accepted.Store(n)
+		project.Changed(c.o.Store, h.person)
 	case errors.Is(err, project.ErrNotHeld):
 		c.working.Go(func() { c.End(c.ctx, id) })
 	}

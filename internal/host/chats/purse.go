@@ -17,6 +17,7 @@ import (
 type purse struct {
 	c            *Chats
 	person, chat string
+	project      string
 	held         *held
 }
 
@@ -53,7 +54,11 @@ const bookTime = 10 * time.Second
 func (b *booked) Settle(m *llm.Message, _, _ time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), bookTime)
 	defer cancel()
-	if err := b.c.o.Quotas.Spend(ctx, b.person, costOf(m, b.planned)); err != nil {
+	r := quota.Request{Person: b.person, Project: b.project, Model: b.planned.Model.Ref(), Cost: costOf(m, b.planned)}
+	if m != nil && m.Usage != nil {
+		r.Input, r.Output = m.Usage.Input+m.Usage.CacheRead+m.Usage.CacheWrite, m.Usage.Output
+	}
+	if err := b.c.o.Quotas.Spend(ctx, r); err != nil {
 		b.c.o.Warn("chat " + b.chat + ": " + err.Error())
 	}
 }

@@ -50,6 +50,14 @@ func appPages() []page {
 		{path: "GET /p/{id}", app: true, serve: shell},
 		{path: "GET /s", app: true, serve: shell},
 		{path: "GET /s/{id}", app: true, serve: shell},
+		{path: "GET /p/{id}/settings", app: true, serve: shell},
+		{path: "GET /chats", app: true, serve: shell},
+		{path: "GET /settings", app: true, serve: shell},
+		{path: "GET /settings/{section}", app: true, serve: shell},
+		{path: "GET /share/{id}", app: true, open: true, serve: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Robots-Tag", "noindex, nofollow")
+			shell(w, r)
+		}},
 		{path: "GET " + appPath + "{file}", app: true, open: true, serve: file},
 	}
 }

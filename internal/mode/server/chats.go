@@ -34,10 +34,15 @@ type ChatChange struct {
 
 // NewChat says how a chat begins.
 type NewChat struct {
-	Project string         `json:"project,omitempty"` // "" is the project that each person has without making one
-	Title   string         `json:"title,omitempty"`   // else its first words become it
-	Model   string         `json:"model,omitempty"`   // a selector, in place of the project's
-	Message *session.Input `json:"message,omitempty"` // is submitted at once
+	Project string `json:"project,omitempty"` // "" is the project that each person has without making one
+	Title   string `json:"title,omitempty"`   // else its first words become it
+	Model   string `json:"model,omitempty"`   // a selector, in place of the project's
+	// Thinking is in place of the project's, and Instructions are added to those of the project.
+	Thinking     string `json:"thinking,omitempty"`
+	Instructions string `json:"instructions,omitempty"`
+	// Temporary: the chat is in no list and is not found, and is removed a day after its last use.
+	Temporary bool           `json:"temporary,omitempty"`
+	Message   *session.Input `json:"message,omitempty"` // is submitted at once
 }
 
 // ForkChat says where a chat is forked.
@@ -98,7 +103,7 @@ func (s *Server) chatRoutes() []route {
 			serve: one(s, s.o.Projects.Chat),
 		},
 		{
-			verb: "PATCH", path: "/v1/chats/{id}", needs: remote.Steer, about: "Changes what stands around a chat, or moves it to another project.",
+			verb: "PATCH", path: "/v1/chats/{id}", needs: remote.Steer, about: "Changes what stands around a chat, or moves it to another project. Instructions and thinking count from the next message, or from the turn after one that runs.",
 			in: reflect.TypeFor[ChatChange](), out: oneChat, serve: s.setChat,
 		},
 		{
@@ -295,7 +300,13 @@ func (s *Server) newChat(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &n) || !mayUse(s, w, r, n.Model) {
 		return
 	}
-	c, err := s.o.Projects.NewChat(r.Context(), person(r), n.Project, project.About{Title: n.Title, Model: n.Model})
+	begin := s.o.Projects.NewChat
+	if n.Temporary {
+		begin = func(ctx context.Context, person, in string, about project.About) (project.Chat, error) {
+			return project.NewTemporaryChat(ctx, s.o.Projects, person, in, about)
+		}
+	}
+	c, err := begin(r.Context(), person(r), n.Project, project.About{Title: n.Title, Model: n.Model, Thinking: n.Thinking, Instructions: n.Instructions})
 	if err != nil {
 		failed(w, err)
 		return
@@ -324,17 +335,22 @@ func (s *Server) setChat(w http.ResponseWriter, r *http.Request) {
 	if !ok || !mayUse(s, w, r, c.Model) {
 		return
 	}
+	fresh := false // what an open session has read
 	is, err := s.o.Projects.SetChat(r.Context(), person(r), r.PathValue("id"), c.Revision, c.Project, func(a *project.About) error {
 		was := *a
 		if err := over(a); err != nil {
 			return err
 		}
 		a.Origin, a.Entry, a.Cost = was.Origin, was.Entry, was.Cost // they are facts
+		fresh = a.Instructions != was.Instructions || a.Thinking != was.Thinking
 		return nil
 	})
 	if err != nil {
 		failed(w, err)
 		return
+	}
+	if fresh && !s.o.Busy(is.ID) { // a turn that runs goes on as it began
+		s.endChat(r.Context(), is.ID)
 	}
 	answer(w, http.StatusOK, is)
 }

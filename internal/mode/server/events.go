@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/session/remote"
@@ -105,14 +106,24 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	defer f.leave()
 	var others sync.WaitGroup
-	for i := range f.all[1:] {
+	if f.lists != nil {
+		others.Go(func() {
+			if f.listed(ctx) != nil {
+				cancel() // the client has gone
+			}
+		})
+	}
+	if len(f.all) == 0 {
+		<-ctx.Done()
+	}
+	for i := range f.all[min(1, len(f.all)):] {
 		others.Go(func() {
 			if f.follow(ctx, i+1) != nil {
 				cancel() // the client has gone
 			}
 		})
 	}
-	if f.follow(ctx, 0) != nil {
+	if len(f.all) > 0 && f.follow(ctx, 0) != nil {
 		cancel() // the same
 	}
 	others.Wait()
@@ -128,7 +139,8 @@ func (s *Server) join(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		wanted = strings.Split(last, ",") // where it was when it was cut off
 	}
-	if len(wanted) == 0 || len(wanted) > maxFollowed {
+	lists := query.Get("lists") == "true"
+	if len(wanted) == 0 && !lists || len(wanted) > maxFollowed {
 		fail(w, http.StatusBadRequest, "", fmt.Errorf("session: name from 1 to %d sessions, not %d", maxFollowed, len(wanted)))
 		return nil
 	}
@@ -181,6 +193,9 @@ func (s *Server) join(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		}
 		f.at = append(f.at, at)
 	}
+	if lists {
+		f.lists = project.Watch(s.o.Projects, who.Person)
+	}
 	f.stream = newStream(w)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -188,8 +203,23 @@ func (s *Server) join(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	return f
 }
 
+// listed says that lists have changed, until ctx ends. It begins with it: they may have changed while the client was cut off.
+func (f *following) listed(ctx context.Context) error {
+	for {
+		if err := f.write("", "", listsChanged{true}); err != nil {
+			return err
+		}
+		if f.lists.Next(ctx) != nil {
+			return nil
+		}
+	}
+}
+
 // leave ends a stream, or one that has not begun.
 func (f *following) leave() {
+	if f.lists != nil {
+		f.lists.Leave()
+	}
 	if f.stream != nil {
 		f.mu.Lock()
 		f.rhythm.Stop()
@@ -216,8 +246,9 @@ type following struct {
 	moved  func(ctx context.Context, id string) bool
 	past   context.Context // canceled: with it, Next does not block
 	all    []*follower
-	at     []string    // where each is, as the ids of events have it; guarded by mu
-	rhythm *time.Timer // of beats; nil when the stream has ended; guarded by mu
+	at     []string         // where each is, as the ids of events have it; guarded by mu
+	lists  *project.Watcher // nil: it says nothing of lists
+	rhythm *time.Timer      // of beats; nil when the stream has ended; guarded by mu
 }
 
 // beat keeps proxies from cutting a stream that says nothing.
@@ -284,6 +315,9 @@ type (
 	factsOf struct {
 		Session string         `json:"session"`
 		Facts   *session.Facts `json:"facts"`
+	}
+	listsChanged struct {
+		Lists bool `json:"lists"`
 	}
 	ended struct {
 		Session string           `json:"session"`

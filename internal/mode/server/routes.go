@@ -95,6 +95,7 @@ func (s *Server) routes() []route {
 				{"session", "id of a session, once for each; ID@EPOCH.SEQ begins at that event instead of now"},
 				{"answers", "true: this client answers questions, and sessions wait for it; needs the right answer"},
 				{"name", "of the client, which others see"},
+				{"lists", "true: also says {\"lists\":true} when your projects, chats or preferences may have changed, and no session need be named"},
 				{"watching", "false: nobody looks, as at a page in the background, so that notifications come all the same"},
 			},
 			stream: true, serve: s.events,
@@ -107,6 +108,7 @@ func (s *Server) routes() []route {
 	}
 	all = append(all, s.codingRoutes()...)
 	all = append(all, s.chatRoutes()...)
+	all = append(all, own{s}.routes()...)
 	all = append(all, finding{s.o.Finder}.routes()...)
 	all = append(all, attachments{s.o.Attachments}.routes()...)
 	all = append(all, s.fileRoutes()...)

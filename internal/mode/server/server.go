@@ -101,6 +101,8 @@ type Options struct {
 	Vault *vault.Vault
 	// Used says what a person uses of their limits.
 	Used func(ctx context.Context, person string) (quota.Used, error)
+	// Spent says what a person has spent in the last days.
+	Spent func(ctx context.Context, person string, days int) ([]quota.Spent, error)
 	// Models lists the models that a person may use.
 	Models func(ctx context.Context, person string) ([]host.Usable, error)
 	// MayUse says why a person may not use the model of a selector.

@@ -59,6 +59,11 @@ export class Client {
     return (await answer.json()) as Attachment;
   }
 
+  /** put writes a file to an address of the API. */
+  async put(path: string, query: Values, file: Blob): Promise<void> {
+    await this.send(path + queryOf(query), { method: "PUT", body: file, headers: { "Content-Type": "application/octet-stream" } });
+  }
+
   private async send(path: string, init: RequestInit): Promise<Response> {
     let answer: Response;
     try {

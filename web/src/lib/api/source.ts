@@ -9,6 +9,7 @@ export interface Message {
   facts?: Record<string, unknown>;
   ended?: unknown;
   away?: boolean;
+  lists?: boolean; // of chats and projects have changed
 }
 export type State = "online" | "offline";
 
@@ -18,7 +19,7 @@ const SILENCE = 40_000; // after which a connection counts as lost: the server s
 
 export class Source {
   private places = new Map<string, string>(); // of each chat, as ID or ID@EPOCH.SEQ
-  private abort: AbortController | undefined;
+  private abort: AbortController | undefined; // undefined: it has not begun
   private timer: ReturnType<typeof setTimeout> | undefined;
   private failures = 0;
   private state: State = "online";
@@ -37,7 +38,7 @@ export class Source {
    */
   follow(wanted: Map<string, string>, again: string[] = []) {
     const same = wanted.size === this.places.size && [...wanted.keys()].every((id) => this.places.has(id));
-    if (same && again.length === 0) return;
+    if (same && again.length === 0 && this.abort) return;
     this.places = new Map([...wanted].map(([id, place]) => [id, (again.includes(id) ? undefined : this.places.get(id)) ?? place]));
     this.connect();
   }
@@ -57,15 +58,23 @@ export class Source {
     else this.looking = setTimeout(change, 5_000);
   }
 
+  /** stop ends the stream, as when no page is left. */
+  stop() {
+    const was = this.abort;
+    this.abort = undefined;
+    was?.abort();
+    clearTimeout(this.timer);
+  }
+
   /** connect begins the stream at once, as when the browser is online again. */
   connect() {
     this.abort?.abort();
     clearTimeout(this.timer);
-    if (this.places.size > 0) void this.run((this.abort = new AbortController()));
+    void this.run((this.abort = new AbortController()));
   }
 
   private async run(abort: AbortController) {
-    const q = new URLSearchParams({ answers: "true", name: "browser" });
+    const q = new URLSearchParams({ answers: "true", name: "browser", lists: "true" });
     if (!this.watched) q.set("watching", "false");
     for (const place of this.places.values()) q.append("session", place);
     let watch: ReturnType<typeof setTimeout> | undefined;
@@ -77,7 +86,9 @@ export class Source {
       alive();
       const answer = await this.request(`/v1/events?${q}`, { signal: abort.signal, headers: { Accept: "text/event-stream" }, cache: "no-store" });
       if (answer.status === 404 || answer.status === 401 || answer.status === 403) {
-        this.places.clear(); // to ask again would change nothing
+        if (this.places.size === 0) return; // to ask again would change nothing
+        this.places.clear();
+        this.timer = setTimeout(() => this.connect(), LEAST);
         return;
       }
       if (!answer.ok || !answer.body) throw new Error(answer.statusText);
@@ -102,7 +113,7 @@ export class Source {
     } finally {
       clearTimeout(watch);
     }
-    if (this.abort !== abort || this.places.size === 0) return;
+    if (this.abort !== abort) return;
     const wait = Math.min(MOST, LEAST * 2 ** Math.max(0, this.failures - 1));
     this.timer = setTimeout(() => this.connect(), wait * (0.75 + Math.random() / 2));
   }

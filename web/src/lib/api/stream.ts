@@ -49,6 +49,7 @@ export class Follower {
       document.addEventListener("visibilitychange", () => source.watch(!document.hidden));
       this.source = source;
     }
+    this.tell(); // lists are followed from the beginning
     addEventListener("online", () => (this.source ? this.source.connect() : this.send({ online: true })));
     addEventListener("offline", () => heard.state("offline"));
   }

@@ -30,6 +30,7 @@ function refresh(again: [id: string, place: string][] = []) {
   const all = new Map<string, string>();
   for (const wanted of pages.values()) for (const [id, place] of wanted) if (!all.has(id)) all.set(id, place);
   for (const [id, place] of again) all.set(id, place);
+  if (pages.size === 0) return source.stop();
   source.follow(
     all,
     again.map(([id]) => id),

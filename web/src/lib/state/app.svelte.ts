@@ -1,17 +1,18 @@
 /** The state of the whole app: who is signed in, the chats and projects, the address, the stream. */
 
-import { SvelteMap } from "svelte/reactivity";
 import { Client, messageOf, web, type Transport } from "../api/client";
 import type { Message } from "../api/source";
 import type { Follower } from "../api/stream";
 import type { Sessions } from "../coding/list.svelte";
-import type { Chat, Me, Project, Usable } from "../api/schema";
+import type { Chat, Me, Operations, Preferences, Project, Usable } from "../api/schema";
 import { t } from "../i18n";
+import type { PageName } from "../ui/pages";
 import { Open } from "./chat.svelte";
 import { forget, install } from "./pwa";
 
-export type Route = { view: "home"; project: string } | { view: "chat"; id: string; entry: string } | { view: "coding"; id: string };
+export type Route = { view: "home"; project: string } | { view: "chat"; id: string; entry: string } | { view: "page"; page: PageName; id: string } | { view: "coding"; id: string };
 export type Theme = "system" | "light" | "dark";
+export type Changes = Operations["PATCH /v1/chats/{id}"]["in"];
 export interface Toast {
   id: number;
   text: string;
@@ -20,8 +21,11 @@ export interface Toast {
 }
 
 function read(address: URL): Route {
-  const [, kind, id] = address.pathname.split("/");
+  const [, kind, id, more] = address.pathname.split("/");
   if (kind === "s") return { view: "coding", id: decodeURIComponent(id ?? "") };
+  if (kind === "p" && id && more === "settings") return { view: "page", page: "project", id: decodeURIComponent(id) };
+  if (kind === "chats") return { view: "page", page: "chats", id: address.hash.slice(1) };
+  if (kind === "settings") return { view: "page", page: "settings", id: id ?? "" };
   if (kind === "c" && id) return { view: "chat", id: decodeURIComponent(id), entry: address.hash.slice(1) };
   return { view: "home", project: kind === "p" && id ? decodeURIComponent(id) : "" };
 }
@@ -53,6 +57,7 @@ export class App {
   projects = $state.raw<Project[]>([]);
   chats = $state.raw<Chat[]>([]);
   models = $state.raw<Usable[]>([]);
+  preferences = $state.raw<Preferences>({ revision: 0 });
   route = $state.raw<Route>(read(new URL(location.href)));
   open = $state.raw<Open>();
   offline = $state(false);
@@ -61,7 +66,8 @@ export class App {
   theme = $state<Theme>((stored.get("theme") || "system") as Theme);
   sidebar = $state(false); // on a phone
   wide = $state(stored.get("sidebar") !== "closed"); // on a desktop
-  dialog = $state<"" | "palette" | "keys" | "notifications">("");
+  dialog = $state<"" | "palette" | "keys" | "chat" | "notifications">("");
+  about = $state(""); // the chat whose settings the dialog shows
   toasts = $state.raw<Toast[]>([]);
   /** What stands above a part of the app that has no chat. */
   heading = $state.raw<{ title: string; sub: string }>();
@@ -71,7 +77,13 @@ export class App {
   readonly listeners = new Map<string, (m: Message) => void>();
   /** What is said to screen readers. */
   spoken = $state("");
-  private seen = new SvelteMap<string, string>(Object.entries(JSON.parse(stored.get("seen") || "{}") as Record<string, string>));
+  /** The next chat is in no list, and is removed a day after its last use. */
+  temporary = $state(false);
+  /** Grows with each change of lists, for pages that read lists of their own. */
+  changes = $state(0);
+  private refreshing: Promise<void> | undefined;
+  private behind = false;
+  private waiting: ReturnType<typeof setTimeout> | undefined;
   private toastID = 0;
 
   constructor(transport: Transport = web) {
@@ -82,15 +94,14 @@ export class App {
     };
     this.follower = transport.follow({
       heard: (m) => {
+        if (m.lists) this.stale();
         if (m.session === this.open?.id) this.open?.hear(m);
         if (m.session) this.listeners.get(m.session)?.(m);
       },
       state: (s) => (this.offline = s === "offline"),
     });
     addEventListener("popstate", () => this.arrive());
-    addEventListener("focus", () => void this.refresh());
-    document.addEventListener("visibilitychange", () => document.hidden || void this.refresh());
-    setInterval(() => document.hidden || void this.refresh(), 30_000);
+    document.addEventListener("visibilitychange", () => document.hidden || !this.open || this.look(this.open.id));
     this.paint();
     void this.begin();
     install(
@@ -102,28 +113,56 @@ export class App {
   private async begin() {
     this.arrive();
     try {
-      const [me, projects, chats, models] = await Promise.all([
+      const [me, projects, chats, models, preferences] = await Promise.all([
         this.client.call("GET /v1/me"),
         this.client.call("GET /v1/projects"),
         this.client.call("GET /v1/chats", { query: { limit: 300 } }),
         this.client.call("GET /v1/models"),
+        this.client.call("GET /v1/preferences"),
       ]);
       this.me = me;
       this.projects = projects ?? [];
       this.chats = chats ?? [];
       this.models = models ?? [];
       if (this.client.stale) this.offline = true;
+      this.preferences = preferences;
     } catch (error) {
       if (!this.locked) this.tell(messageOf(error));
     }
     this.ready = true;
   }
 
-  async refresh() {
+  /** stale has the lists read again soon; changes that come together are read once. */
+  private stale() {
+    if (!this.ready) return; // they are being read
+    this.waiting ??= setTimeout(() => {
+      this.waiting = undefined;
+      void this.refresh();
+    }, 250);
+  }
+
+  /** refresh reads the lists again. What changes while it does is read once more then. */
+  refresh(): Promise<void> {
+    if (this.refreshing) {
+      this.behind = true;
+      return this.refreshing;
+    }
+    this.refreshing = (async () => {
+      do {
+        this.behind = false;
+        await this.read();
+      } while (this.behind);
+    })().finally(() => (this.refreshing = undefined));
+    return this.refreshing;
+  }
+
+  private async read() {
     try {
-      const [projects, chats] = await Promise.all([this.client.call("GET /v1/projects"), this.client.call("GET /v1/chats", { query: { limit: 300 } })]);
+      const [projects, chats, preferences] = await Promise.all([this.client.call("GET /v1/projects"), this.client.call("GET /v1/chats", { query: { limit: 300 } }), this.client.call("GET /v1/preferences")]);
       this.projects = projects ?? [];
       this.chats = chats ?? [];
+      this.preferences = preferences;
+      this.changes++;
       if (this.open && !document.hidden) this.look(this.open.id);
       this.offline = this.client.stale;
     } catch {
@@ -150,22 +189,20 @@ export class App {
     void open.load().then(() => this.look(id));
   }
 
+  /** look tells the server what was seen, for all devices. */
   private look(id: string) {
     const chat = this.chats.find((c) => c.id === id);
-    const at = chat?.modified ?? new Date().toISOString();
-    if (this.seen.get(id) === at) return;
-    this.seen.set(id, at);
-    const known = new Set(this.chats.map((c) => c.id));
-    stored.set("seen", JSON.stringify(Object.fromEntries([...this.seen].filter(([k]) => known.has(k) || k === id))));
+    if (!chat || document.hidden || chat.working || (chat.seen && new Date(chat.seen) >= new Date(chat.modified))) return;
+    this.chats = this.chats.map((c) => (c.id === id ? { ...c, seen: c.modified } : c));
+    this.client.call("PATCH /v1/chats/{id}", { id, body: { seen: chat.modified } }).catch(() => {}); // the next look does it
   }
 
-  /** unread reports whether a chat has something that this browser has not shown. */
+  /** unread reports whether a chat has something that its person has not seen on any device. */
   unread(c: Chat): boolean {
-    const seen = this.seen.get(c.id);
-    return c.id !== this.open?.id && seen !== undefined && c.modified > seen;
+    return c.id !== this.open?.id && !c.working && !!c.seen && new Date(c.modified) > new Date(c.seen);
   }
 
-  async change(id: string, body: { title?: string; pinned?: boolean; archived?: boolean }) {
+  async change(id: string, body: Changes) {
     try {
       const c = await this.client.call("PATCH /v1/chats/{id}", { id, body });
       this.chats = this.chats.map((o) => (o.id === id ? c : o)).filter((o) => !o.archived);
@@ -187,6 +224,17 @@ export class App {
       this.tell(t("chat.deleted"), () => void this.client.call("POST /v1/chats/{id}/restore", { id }).then(() => this.refresh()));
     } catch (error) {
       this.tell(messageOf(error));
+    }
+  }
+
+  /** prefer changes what counts for all chats. */
+  async prefer(body: Operations["PATCH /v1/preferences"]["in"]): Promise<boolean> {
+    try {
+      this.preferences = await this.client.call("PATCH /v1/preferences", { body });
+      return true;
+    } catch (error) {
+      this.tell(messageOf(error));
+      return false;
     }
   }
 

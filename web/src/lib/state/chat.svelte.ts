@@ -33,6 +33,7 @@ export class Open {
   private drawing = 0;
   private syncing: Promise<void> | undefined;
   private again = false;
+  private ended = false; // the server has closed the chat
 
   readonly working = $derived(this.facts?.working === true || this.live !== undefined);
 
@@ -99,10 +100,19 @@ export class Open {
       const facts = m.facts as unknown as Facts;
       this.facts = facts;
       this.leaf = facts.leaf ?? "";
+      if (this.ended) {
+        // It was opened again, and may have said something before it was followed.
+        this.ended = false;
+        void this.sync().then(() => {
+          if (!this.working) this.sending = [];
+        });
+      }
       return;
     }
     if (m.ended !== undefined) {
       this.live = undefined;
+      this.seq = 0; // another one counts from its beginning
+      this.ended = true;
       return;
     }
     if (!m.event) return;

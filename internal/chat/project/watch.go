@@ -1,0 +1,106 @@
+package project
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// pollEvery is how often what other servers of the database have changed is looked for, while somebody waits for it.
+const pollEvery = 2 * time.Second
+
+// watchers are those who wait for changes of the lists of people.
+type watchers struct {
+	mu  sync.Mutex
+	all map[string]map[*Watcher]bool // by person
+}
+
+// Watcher hears that what a person's lists have has changed: their projects, chats or preferences.
+type Watcher struct {
+	s      *Store
+	person string
+	told   chan struct{}
+	stamp  [4]int64 // of the last look, where several servers share the database
+}
+
+// Watch begins to hear of changes of a person's lists, until Leave.
+func Watch(s *Store, person string) *Watcher {
+	w := &Watcher{s: s, person: person, told: make(chan struct{}, 1)}
+	s.watchers.mu.Lock()
+	defer s.watchers.mu.Unlock()
+	if s.watchers.all == nil {
+		s.watchers.all = map[string]map[*Watcher]bool{}
+	}
+	if s.watchers.all[person] == nil {
+		s.watchers.all[person] = map[*Watcher]bool{}
+	}
+	s.watchers.all[person][w] = true
+	return w
+}
+
+// Leave ends a watcher.
+func (w *Watcher) Leave() {
+	m := &w.s.watchers
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if delete(m.all[w.person], w); len(m.all[w.person]) == 0 {
+		delete(m.all, w.person)
+	}
+}
+
+// Changed tells those who watch a person's lists that they have changed.
+func Changed(s *Store, person string) {
+	s.watchers.mu.Lock()
+	defer s.watchers.mu.Unlock()
+	for w := range s.watchers.all[person] {
+		select {
+		case w.told <- struct{}{}:
+		default: // it will look anyway
+		}
+	}
+}
+
+// Next waits for a change after the last one. Changes at a time are one.
+func (w *Watcher) Next(ctx context.Context) error {
+	if !w.s.db.Server() {
+		select {
+		case <-w.told:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for {
+		late := time.NewTimer(pollEvery)
+		select {
+		case <-w.told:
+			late.Stop()
+			w.stamp, _ = w.look(ctx) // without it, the next look is a change once more
+			return nil
+		case <-late.C:
+		case <-ctx.Done():
+			late.Stop()
+			return ctx.Err()
+		}
+		now, err := w.look(ctx)
+		if err != nil || now == w.stamp {
+			continue // a database that is away has no news
+		}
+		first := w.stamp == [4]int64{}
+		if w.stamp = now; !first {
+			return nil
+		}
+	}
+}
+
+// look is what differs after each change of another server.
+func (w *Watcher) look(ctx context.Context) (stamp [4]int64, err error) {
+	err = w.s.db.QueryRow(ctx, `SELECT count(*), coalesce(max(modified), 0), CAST(coalesce(sum(revision), 0) AS BIGINT), CAST(coalesce(sum(accepted + settled), 0) AS BIGINT) FROM {chats} WHERE person = ?1`, w.person).Scan(&stamp[0], &stamp[1], &stamp[2], &stamp[3])
+	if err != nil {
+		return stamp, err
+	}
+	var projects int64
+	err = w.s.db.QueryRow(ctx, `SELECT CAST(coalesce(sum(revision), 0) + count(*) + coalesce((SELECT sum(revision) FROM {preferences} WHERE id = ?1), 0) AS BIGINT) FROM {projects} WHERE person = ?1`, w.person).Scan(&projects)
+	stamp[0] += projects << 20
+	return stamp, err
+}

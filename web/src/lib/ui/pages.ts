@@ -1,0 +1,13 @@
+/** The pages that few visits need: their code comes when they are opened. */
+
+import type { Component } from "svelte";
+import type { App } from "../state/app.svelte";
+
+export type PageName = "project" | "chats" | "settings";
+type Page = Component<{ app: App; id: string }>;
+
+export const pages: Record<PageName, () => Promise<{ default: Page }>> = {
+  project: () => import("./settings/ProjectSettings.svelte"),
+  chats: () => import("./library/Library.svelte"),
+  settings: () => import("./settings/Settings.svelte"),
+};
