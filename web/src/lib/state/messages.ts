@@ -89,6 +89,13 @@ export interface Notice {
 }
 export type Turn = Prompt | Answer | Notice;
 
+/** Stub is a turn of which it is known which entries it has, not what they say. */
+export interface Stub {
+  kind: Turn["kind"];
+  id: string; // of its first entry
+  ids: string[];
+}
+
 export function partsOf(m: Said): Part[] {
   if (typeof m.content === "string") return m.content === "" ? [] : [{ type: "text", text: m.content }];
   return m.content ?? [];
@@ -202,6 +209,33 @@ function isMessage(n: Node): boolean {
 
 function isShown(n: Node): boolean {
   return isMessage(n) || n.type === "compaction";
+}
+
+/** stubs makes the turns of a branch, the oldest first, of those that were there before and more nodes. */
+export function stubs(nodes: Pick<Node, "id" | "type" | "role">[], before: Stub[] = []): Stub[] {
+  const out = [...before];
+  let answer = -1; // where the newest one is
+  for (let i = out.length - 1; i >= 0 && answer < 0; i--) if (out[i]!.kind === "answer") answer = i;
+  const extend = (i: number, id: string) => {
+    if (out[i] === before[i]) out[i] = { ...out[i]!, ids: [...out[i]!.ids] };
+    out[i]!.ids.push(id);
+  };
+  for (const n of nodes) {
+    if (n.type === "compaction") {
+      out.push({ kind: "notice", id: n.id, ids: [n.id] });
+    } else if (n.role === "user") {
+      out.push({ kind: "prompt", id: n.id, ids: [n.id] });
+    } else if (n.role === "assistant") {
+      if (out[out.length - 1]?.kind === "answer") {
+        extend(out.length - 1, n.id);
+      } else {
+        answer = out.push({ kind: "answer", id: n.id, ids: [n.id] }) - 1;
+      }
+    } else if (n.role === "toolResult" && answer >= 0) {
+      extend(answer, n.id);
+    }
+  }
+  return out;
 }
 
 /** turns makes turns of entries, the oldest first. */
