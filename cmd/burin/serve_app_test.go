@@ -42,8 +42,9 @@ var hostile = []string{
 // appVisit is a person at the chat app.
 type appVisit struct {
 	pageVisit
-	c   *httpClient
-	axe string
+	c    *httpClient
+	home string // of burin's data
+	axe  string
 }
 
 // app serves the app for a model with a script, and gives a browser that is signed in there.
@@ -57,7 +58,7 @@ func app(t *testing.T, turns []llmtest.Turn, width, height int, dark bool) *appV
 	cmd := machine(t, &brain{srv: srv}, "modelRoles: {default: box/two}\nretry: {maxRetries: 0}\n")
 	c := serveIt(t, cmd)
 	b := browsertest.Start(t, width, height, dark)
-	v := &appVisit{pageVisit: pageVisit{t, b, fmt.Sprintf("app-%d", width)}, c: c}
+	v := &appVisit{pageVisit: pageVisit{t, b, fmt.Sprintf("app-%d", width)}, c: c, home: filepath.Join(homeOf(cmd), "burin")}
 	if dark {
 		v.name += "-dark"
 	}

@@ -36,11 +36,13 @@ func appPages() []page {
 		{path: "GET /c/{id}", app: true, serve: shell},
 		{path: "GET /p/{id}", app: true, serve: shell},
 		{path: "GET " + appPath + "{file}", app: true, open: true, serve: file},
+		{path: "GET " + framePath + "{kind}", app: true, open: true, serve: frame},
 	}
 }
 
 // appPolicy is what the browser lets the app do: scripts and styles are files of the server, and
-// no text becomes a script, a style or HTML. A worker of the app may have the same.
+// no text becomes a script, a style or HTML. A worker of the app may have the same. What a model
+// made is shown in frames that have policies of their own; see [framePath].
 func appPolicy(r *http.Request) string {
 	return "default-src 'none'; script-src " + site(r) + appPath + "; style-src " + site(r) + appPath +
 		"; img-src 'self' data: blob:; font-src " + site(r) + appPath + "; connect-src 'self'; worker-src " + site(r) + appPath +
@@ -58,7 +60,11 @@ func built(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	sum := sha256.Sum256(packed)
 	head := w.Header()
-	head.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	kind := mime.TypeByExtension(path.Ext(name))
+	if path.Ext(name) == ".woff2" { // which not every system knows
+		kind = "font/woff2"
+	}
+	head.Set("Content-Type", kind)
 	head.Set("Vary", "Accept-Encoding")
 	tag := hex.EncodeToString(sum[:12])
 	data := packed

@@ -88,6 +88,15 @@ export class Open {
     return turn;
   }
 
+  /** answers gives the answers that have been read, the oldest first. */
+  *answers(): Generator<Turn> {
+    for (let i = 0; i < this.base; i++) {
+      const turn = this.branch[i]!.kind === "answer" ? this.past(i) : undefined;
+      if (turn) yield turn;
+    }
+    yield* this.tail;
+  }
+
   /** find is where a turn with an entry is; -1: it is on no branch that is shown. */
   find(entry: string): number {
     return this.branch.findIndex((s) => s.ids.includes(entry));

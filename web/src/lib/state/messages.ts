@@ -1,6 +1,7 @@
 /** What a chat says, as the page shows it: turns, made of the entries of its transcript. */
 
 import type { Node } from "../api/schema";
+import { href } from "../markdown/inline";
 
 export interface Part {
   type: string; // text, thinking, toolCall, image, document, opaque
@@ -12,6 +13,13 @@ export interface Part {
   data?: string;
   mimeType?: string;
   url?: string;
+  citations?: Source[] | null;
+}
+/** Source is what an answer cites. */
+export interface Source {
+  url: string;
+  title?: string;
+  text?: string;
 }
 export interface Usage {
   input: number;
@@ -54,7 +62,7 @@ export interface Call {
 /** Step is what happens backstage: a thought or a call. */
 export type Step = { t: "thought"; text: string } | { t: "call"; call: Call };
 /** Piece is a piece of an answer, in the order in which they came. */
-export type Piece = { t: "text"; text: string } | { t: "steps"; steps: Step[] } | { t: "image"; src: string };
+export type Piece = { t: "text"; text: string; sources?: Source[] } | { t: "steps"; steps: Step[] } | { t: "image"; src: string };
 
 export interface Versions {
   ids: string[]; // of the first entry of each version, the oldest first
@@ -118,8 +126,14 @@ export function add(pieces: Piece[], m: Said, results: Map<string, Said>, runnin
   for (const p of partsOf(m)) {
     const last = pieces[pieces.length - 1];
     if (p.type === "text" && p.text?.trim()) {
-      if (last?.t === "text") pieces[pieces.length - 1] = { t: "text", text: `${last.text}\n\n${p.text}` };
-      else pieces.push({ t: "text", text: p.text });
+      const sources = [...(last?.t === "text" ? (last.sources ?? []) : [])];
+      for (const c of p.citations ?? []) if (href(c.url) && !sources.some((s) => s.url === c.url)) sources.push(c);
+      // A provider splits a text where it cites something: those pieces are one paragraph.
+      const cited = last?.t === "text" && (last.sources !== undefined || (p.citations ?? []).length > 0);
+      const text = last?.t === "text" ? `${last.text}${cited ? "" : "\n\n"}${p.text}` : p.text;
+      const piece: Piece = sources.length > 0 ? { t: "text", text, sources } : { t: "text", text };
+      if (last?.t === "text") pieces[pieces.length - 1] = piece;
+      else pieces.push(piece);
     } else if (p.type === "image" && pictureOf(p)) {
       pieces.push({ t: "image", src: pictureOf(p)! });
     } else if ((p.type === "thinking" && p.thinking) || p.type === "toolCall") {
