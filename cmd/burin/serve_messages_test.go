@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -193,6 +195,73 @@ func TestServeAppLong(t *testing.T) {
 	if quiet {
 		v.opens(store, chats)
 		v.starts()
+	}
+}
+
+// What is in messages: formulas, drawings, pages and pictures, which reach nothing; sources, the
+// text as it was written, and pictures in large.
+func TestServeAppMessages(t *testing.T) {
+	pacetest.Costly(t)
+	t.Parallel()
+	var asked atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/chart.png" {
+			w.Header().Set("Content-Type", "image/png")
+			_, _ = w.Write(pictureBytes(t, ""))
+		}
+		asked.Add(1)
+	}))
+	defer other.Close()
+	page := func(n int) string {
+		return fmt.Sprintf("```html\n<title>Clock</title><p id=x>none</p><script>document.getElementById('x').textContent = 'live %d'; fetch('%s/leak')</script>\n```\n", n, other.URL)
+	}
+	const drawing = "```svg\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 200 100\"><rect width=\"200\" height=\"100\" fill=\"teal\"/><script>parent.postMessage({height: 3000}, '*')</script></svg>\n```\n\n"
+	for i, size := range [][2]int{{390, 844}, {1280, 800}} {
+		dark := i == 0
+		t.Run(fmt.Sprint(size[0]), func(t *testing.T) {
+			cited := llmtest.Say("The sum is $\\frac{1}{4} + \\vec{v}$, it costs $5.\n\n$$\n\\sqrt{x^2}\n$$\n\n" + drawing + page(1) + "\n![a chart](" + other.URL + "/chart.png)\n")
+			v := app(t, []llmtest.Turn{
+				{Events: slices.Concat(cited, llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1, Output: 1}))},
+				{Events: slices.Concat(llmtest.Say("Better:\n\n"+page(2)), llmtest.Stop(llm.StopLength, llm.Usage{Input: 1, Output: 1}))},
+			}, size[0], size[1], dark)
+			b := v.b
+			b.Open(v.c.url + "/")
+			b.Until(`document.querySelector('textarea')`)
+			v.sends("Draw")
+			b.Until(`document.querySelectorAll('.katex').length === 2 && document.querySelector('main iframe') && !document.querySelector('[aria-busy=true], .go.stop')`)
+			b.Until(`document.querySelector('main iframe').offsetHeight !== 192`) // the drawing has said how high it is
+			v.shows("drawn", "it costs $5", "Show image from 127.0.0.1")
+			var high int
+			if b.Eval(`document.querySelector('main iframe').offsetHeight`, &high); high > 800 {
+				t.Errorf("a script of the drawing ran: it is %d high", high)
+			}
+			if asked.Load() != 0 {
+				t.Error("something was asked of another server before a click")
+			}
+			b.Eval(`document.querySelector('.picture button').click()`, nil)
+			b.Until(`document.querySelector('.remote iframe')?.offsetHeight === 64`)
+			if asked.Swap(0) != 1 {
+				t.Error("the picture was not asked for once")
+			}
+			v.sends("Better")
+			b.Until(`document.body.innerText.includes('Better:') && !document.querySelector('[aria-busy=true], .go.stop')`)
+			b.Eval(`[...document.querySelectorAll('[aria-label="Open in the side pane"]')].at(-1).click()`, nil)
+			b.Until(`document.querySelector('aside iframe[src="/frame/live"]') && document.querySelector('aside footer').innerText.includes('Version 2 of 2')`)
+			v.shows("pane", "length limit")
+			b.Eval(`document.querySelector('aside [aria-label="Previous version"]').click()`, nil)
+			b.Until(`document.querySelector('aside footer').innerText.includes('Version 1 of 2')`)
+			b.Eval(`document.querySelectorAll('aside .tabs button')[1].click()`, nil)
+			b.Until(`document.querySelector('aside code').innerText.includes('live 1')`)
+			v.shows("code")
+			b.Eval(`document.querySelector('aside header .icon').click()`, nil)
+			b.Until(`!document.querySelector('aside')`)
+			b.Eval(`[...document.querySelectorAll('[aria-label="Show as it was written"]')].at(-1).click()`, nil)
+			b.Until("document.querySelector('.raw')?.innerText.includes('```html')")
+			v.shows("raw")
+			if n := asked.Load(); n != 0 {
+				t.Errorf("pages of the model sent %d requests", n)
+			}
+		})
 	}
 }
 

@@ -45,7 +45,7 @@ func appPages() []page {
 // made is shown in frames that have policies of their own; see [framePath].
 func appPolicy(r *http.Request) string {
 	return "default-src 'none'; script-src " + site(r) + appPath + "; style-src " + site(r) + appPath +
-		"; img-src 'self' data: blob:; font-src " + site(r) + appPath + "; connect-src 'self'; worker-src " + site(r) + appPath +
+		"; img-src 'self' data: blob:; font-src " + site(r) + appPath + "; connect-src 'self'; frame-src " + site(r) + framePath + "; worker-src " + site(r) + appPath +
 		"; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'" +
 		"; require-trusted-types-for 'script'; trusted-types svelte-trusted-html burin"
 }

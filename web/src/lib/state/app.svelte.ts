@@ -100,6 +100,7 @@ export class App {
       if (!this.locked) this.tell(messageOf(error));
     }
     this.ready = true;
+    performance.mark("ready");
   }
 
   async refresh() {

@@ -365,7 +365,7 @@ export class Open {
   }
 
   private async ask(ids: string[]): Promise<Entry[]> {
-    const { entries } = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, body: { ids } });
+    const { entries } = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, query: { pictures: "address" }, body: { ids } });
     return (entries ?? []).map((e) => e.entry as unknown as Entry);
   }
 
@@ -399,8 +399,9 @@ export class Open {
 
   /** edit sends a message in place of an earlier one, which stays on a branch of its own. */
   async edit(id: string, text: string, parts: Part[]) {
+    const whole = await Promise.all(parts.map((p) => (p.url?.startsWith("/v1/") ? this.client.picture(p.url, p) : p)));
     await this.move(id);
-    await this.send(text, parts);
+    await this.send(text, whole);
   }
 
   /** again has the prompt before an answer answered once more. */

@@ -118,6 +118,7 @@ export function textOf(m: Said): string {
 
 /** pictureOf is an address at which the page can show a picture of a message. */
 export function pictureOf(p: Part): string | undefined {
+  if (p.url?.startsWith("/v1/sessions/")) return p.url; // of this server, which has checked what it is
   return p.data && /^image\/(png|jpeg|gif|webp|bmp)$/.test(p.mimeType ?? "") ? `data:${p.mimeType};base64,${p.data}` : undefined;
 }
 
