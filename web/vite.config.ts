@@ -1,11 +1,22 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
+
+// Of KaTeX's fonts only those in the newest format are in the program: all browsers that run the
+// app read it. Rare alphabets fall back to the fonts of the system.
+const fonts: Plugin = {
+  name: "katex-fonts",
+  enforce: "pre",
+  transform: (code, id) =>
+    /katex(\.min)?\.css$/.test(id)
+      ? code.replace(/@font-face\s*\{[^}]*KaTeX_(?:SansSerif|Typewriter)[^}]*\}/g, "").replace(/,\s*url\([^)]*\.(?:woff|ttf)\)\s*format\([^)]*\)/g, "")
+      : undefined,
+};
 
 // The server gives the files at /app/, and the page at each address of the app. Nothing is put
 // into the page itself: the Content-Security-Policy allows no inline script and no inline style.
 export default defineConfig({
   base: "/app/",
-  plugins: [svelte()],
+  plugins: [svelte(), fonts],
   build: {
     outDir: "build",
     assetsDir: "",

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/burin-dev/burin/internal/browsertest"
@@ -42,9 +44,10 @@ var hostile = []string{
 // appVisit is a person at the chat app.
 type appVisit struct {
 	pageVisit
-	c   *httpClient
-	srv *llmtest.Server // the model
-	axe string
+	c    *httpClient
+	srv  *llmtest.Server // the model
+	home string          // of burin's data
+	axe  string
 }
 
 // app serves the app for a model with a script, and gives a browser that is signed in there.
@@ -58,7 +61,7 @@ func app(t *testing.T, turns []llmtest.Turn, width, height int, dark bool) *appV
 	cmd := machine(t, &brain{srv: srv}, "modelRoles: {default: box/two}\nretry: {maxRetries: 0}\n")
 	c := serveIt(t, cmd)
 	b := browsertest.Start(t, width, height, dark)
-	v := &appVisit{pageVisit: pageVisit{t, b, fmt.Sprintf("app-%d", width)}, c: c, srv: srv}
+	v := &appVisit{pageVisit: pageVisit{t, b, fmt.Sprintf("app-%d", width)}, c: c, srv: srv, home: filepath.Join(homeOf(cmd), "burin")}
 	if dark {
 		v.name += "-dark"
 	}
@@ -341,11 +344,22 @@ func (v *appVisit) manages(phone bool) {
 	v.shows("offline", "Offline")
 }
 
-// Texts of people and of models run nothing, and load nothing from elsewhere.
+// Texts of people and of models run nothing, and load nothing from elsewhere. As a control, a page
+// without the app's renderer and policy makes HTML of them: there, many do something.
 func TestServeAppHostile(t *testing.T) {
 	pacetest.Costly(t)
 	t.Parallel()
-	text := strings.Join(hostile, "\n\n")
+	var asked atomic.Int64
+	foreign := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer foreign.Close()
+	all := hostiles()
+	for i := range all {
+		all[i] = strings.ReplaceAll(all[i], "http://foreign.example", foreign.URL)
+	}
+	if len(all) < 200 {
+		t.Fatalf("%d hostile texts", len(all))
+	}
+	text := strings.Join(all, "\n\n")
 	turn := llmtest.Turn{Events: slices.Concat(llmtest.Think(text, ""), llmtest.Say(text), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1, Output: 1}))}
 	v := app(t, []llmtest.Turn{turn}, 1280, 800, false)
 	var begun struct{ Chat struct{ ID string } }
@@ -354,6 +368,7 @@ func TestServeAppHostile(t *testing.T) {
 	v.b.Open(v.c.url + "/c/" + begun.Chat.ID)
 	v.b.Until(`document.querySelector('.answer')?.innerText.includes('window.fired') && document.querySelector('.steps')`)
 	v.b.Eval(`document.querySelector('.steps .head').click()`, nil)
+	v.b.Until(`document.querySelector('.katex') && document.querySelector('.prompt .bubble')`)
 	v.b.Settle()
 	var got struct {
 		Fired bool
@@ -361,12 +376,67 @@ func TestServeAppHostile(t *testing.T) {
 	}
 	v.b.Eval(`({
 		fired: 'fired' in window,
-		bad: [...document.querySelectorAll('main script, main iframe, main object, main embed, main form:not(.composer), main style, main link, main meta, main base, main svg[onload], main img, main [onerror], main a:not([href^="http://"], [href^="https://"], [href^="mailto:"], [href="/"], [href="/account"])')].map((e) => e.outerHTML.slice(0, 100)),
+		bad: [...document.querySelectorAll('main script, main object, main embed, main form:not(.composer), main style, main link, main meta, main base, main svg[onload], main img, main iframe:not([sandbox="allow-scripts"][src="/frame/still"]), main [onerror], main a:not([href^="http://"], [href^="https://"], [href^="mailto:"], [href="/"], [href="/account"])')].map((e) => e.outerHTML.slice(0, 100)),
 	})`, &got)
 	if got.Fired || len(got.Bad) > 0 {
 		t.Errorf("hostile texts made something: %+v", got)
 	}
 	v.quiet("hostile")
+	if n := asked.Load(); n > 0 {
+		t.Errorf("%d requests went to another server", n)
+	}
+
+	// A page that makes HTML of them, and has no policy.
+	v.b.Open("about:blank")
+	data, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fired int
+	v.b.Eval(fmt.Sprintf(`(async () => {
+		let n = 0;
+		for (const text of %s) {
+			const f = document.createElement('iframe');
+			document.body.append(f);
+			const d = f.contentDocument, w = f.contentWindow;
+			w.addEventListener('error', (e) => e.preventDefault());
+			const html = text.replace(/\[([^\]]*)\]\(([^)]*)\)/g, '<a href="$2">$1</a>'); // what a careless renderer does
+			d.body.innerHTML = html;
+			for (const s of d.querySelectorAll('script')) { const c = d.createElement('script'); c.text = s.text; try { s.replaceWith(c); } catch {} }
+			await new Promise((r) => setTimeout(r, 30));
+			for (const a of d.querySelectorAll('a[href^="javascript:" i]')) a.click();
+			await new Promise((r) => setTimeout(r, 5));
+			if (w.fired || w.parent.fired || window.fired) n++;
+			delete window.fired;
+			f.remove();
+		}
+		return n;
+	})()`, data), &fired)
+	t.Logf("without the app, %d of %d texts run something", fired, len(all))
+	if fired < 50 {
+		t.Errorf("only %d of the texts would do something without the app: they show little", fired)
+	}
+	if asked.Load() == 0 {
+		t.Error("without the app, no text asks another server")
+	}
+}
+
+// hostiles are the texts, and the same attempts in other places and other spellings.
+func hostiles() []string {
+	all := slices.Clone(hostile)
+	for _, tag := range []string{"img src=x onerror", "svg onload", "body onload", "video src=x onerror", "audio src=x onerror", "input autofocus onfocus", "details open ontoggle", "img src=data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw== onload", "iframe onload", "object data=x onerror", "style onload", "marquee onstart"} {
+		fire := "<" + tag + "=window.fired=1>"
+		all = append(all, fire, strings.ToUpper(tag[:3])+" "+fire, "# "+fire, "> "+fire, "- "+fire, "1. "+fire, "**"+fire+"**", "| a |\n|---|\n| "+fire+" |",
+			"[text "+fire+"](https://foreign.example)", "~~"+fire+"~~", "<div>"+fire+"</div>", "$x^2$ "+fire)
+	}
+	for _, link := range []string{"javascript:window.fired=1", "JAVASCRIPT:window.fired=1", " javascript:window.fired=1", "java&#115;cript:window.fired=1", "&#106;avascript:window.fired=1", "javascript&colon;window.fired=1", "data:text/html;base64,PHNjcmlwdD4=", "file:///etc/passwd", "//foreign.example/x.png", "blob:https://foreign.example/x"} {
+		all = append(all, "[a]("+link+")", "![a]("+link+")", "[![a](http://foreign.example/i.png)]("+link+")")
+	}
+	return append(all,
+		"$\\href{javascript:window.fired=1}{x^2}$", "$\\includegraphics{http://foreign.example/x.png}$", "$\\htmlStyle{background:url(http://foreign.example)}{x^2}$", "$\\url{javascript:window.fired=1}$", "$$\\htmlData{x=1}{y}$$",
+		"```svg\n<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"parent.fired=1\"><image href=\"http://foreign.example/x.png\"/><script>top.fired=1</script></svg>\n```",
+		"```html\n<script>top.fired=1;fetch('http://foreign.example')</script>\n```", "<thinking><img src=x onerror=window.fired=1></thinking>", "<a class=\"citation-link\" href=javascript:window.fired=1>src</a>",
+		"![a](http://foreign.example/a.png \"t\" onload=window.fired=1)", "<img src=`x` onerror=window.fired=1>", "<svg><animate onbegin=window.fired=1 attributeName=x dur=1s>", "<svg><script>window.fired=1</script></svg>", "<math href=javascript:window.fired=1>x</math>")
 }
 
 // The files of the app are compressed and stay in caches; the page is asked for again and is not

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,6 +112,31 @@ func TestServeAttachments(t *testing.T) {
 			data, said := read()
 			if _, err := png.Decode(bytes.NewReader(data)); err != nil || bytes.Contains(data, []byte("quagga")) || !strings.Contains(said, "The word is okapi.") {
 				t.Errorf("the model read %d bytes (%v) and %q", len(data), err, said)
+			}
+
+			// The transcript gives it as bytes, or by its address.
+			var nodes struct{ Nodes []struct{ ID, Role string } }
+			c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/nodes", map[string]any{}, &nodes)
+			entry := nodes.Nodes[slices.IndexFunc(nodes.Nodes, func(n struct{ ID, Role string }) bool { return n.Role == "user" })].ID
+			var entries struct {
+				Entries []struct {
+					Entry struct {
+						Message struct {
+							Content []struct{ Type, Data, URL, MIMEType string }
+						}
+					}
+				}
+			}
+			c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/entries?pictures=address", map[string]any{"ids": []string{entry}}, &entries)
+			shown := entries.Entries[0].Entry.Message.Content[0]
+			if got := c.send(http.StatusOK, "GET", shown.URL, "", nil); shown.Type != "image" || shown.Data != "" || got != string(data) {
+				t.Errorf("a picture by its address: %+v, %d bytes", shown, len(got))
+			}
+			c.send(http.StatusNotFound, "GET", "/v1/sessions/"+id+"/picture?entry="+entry+"&n=1", "", nil)
+			c.send(http.StatusBadRequest, "GET", "/v1/sessions/"+id+"/picture?entry="+entry+"&n=x", "", nil)
+			c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/entries", map[string]any{"ids": []string{entry}}, &entries)
+			if is := entries.Entries[0].Entry.Message.Content[0]; is.Data == "" {
+				t.Errorf("a picture as bytes: %+v", is)
 			}
 
 			// Of a document it reads the text, with the name. One without text says so.

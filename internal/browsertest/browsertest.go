@@ -267,6 +267,18 @@ func (b *Browser) Settle() {
 // Busy is how long the page's main thread has worked since it began.
 func (b *Browser) Busy() time.Duration {
 	b.t.Helper()
+	return b.spent("TaskDuration")
+}
+
+// Worked is how long the page's main thread has run scripts and laid out since it began.
+func (b *Browser) Worked() time.Duration {
+	b.t.Helper()
+	return b.spent("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
+}
+
+// spent sums measures of the page. Performance.enable comes first.
+func (b *Browser) spent(names ...string) (sum time.Duration) {
+	b.t.Helper()
 	var r struct {
 		Metrics []struct {
 			Name  string  `json:"name"`
@@ -274,13 +286,17 @@ func (b *Browser) Busy() time.Duration {
 		} `json:"metrics"`
 	}
 	b.Call("Performance.getMetrics", nil, &r)
+	found := 0
 	for _, m := range r.Metrics {
-		if m.Name == "TaskDuration" {
-			return time.Duration(m.Value * float64(time.Second))
+		if slices.Contains(names, m.Name) {
+			sum += time.Duration(m.Value * float64(time.Second))
+			found++
 		}
 	}
-	b.t.Fatal("the browser does not say how long the page worked")
-	return 0
+	if found != len(names) {
+		b.t.Fatal("the browser does not say how long the page worked")
+	}
+	return sum
 }
 
 // Press presses a key.

@@ -59,16 +59,26 @@ func appPages() []page {
 			shell(w, r)
 		}},
 		{path: "GET " + appPath + "{file}", app: true, open: true, serve: file},
+		{path: "GET " + framePath + "{kind}", app: true, open: true, serve: frame},
 	}
 }
 
 // appPolicy is what the browser lets the app do: scripts and styles are files of the server, and
-// no text becomes a script, a style or HTML. A worker of the app may have the same.
+// no text becomes a script, a style or HTML. A worker of the app may have the same. What a model
+// made is shown in frames that have policies of their own; see [framePath].
 func appPolicy(r *http.Request) string {
 	return "default-src 'none'; script-src " + site(r) + appPath + "; style-src " + site(r) + appPath +
-		"; img-src 'self' data: blob:; font-src " + site(r) + appPath + "; connect-src 'self'; worker-src " + site(r) + appPath + " " + site(r) + workerPath +
+		"; img-src 'self' data: blob:; font-src " + site(r) + appPath + "; connect-src 'self'; frame-src " + site(r) + framePath + "; worker-src " + site(r) + appPath + " " + site(r) + workerPath +
 		"; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'" +
 		"; require-trusted-types-for 'script'; trusted-types svelte-trusted-html burin"
+}
+
+// kindOf is the type of a built file.
+func kindOf(name string) string {
+	if path.Ext(name) == ".woff2" { // which not every system knows
+		return "font/woff2"
+	}
+	return mime.TypeByExtension(path.Ext(name))
 }
 
 // built serves a built file.
@@ -82,7 +92,7 @@ func built(w http.ResponseWriter, r *http.Request, name string) {
 	sum := sha256.Sum256(packed)
 	head := w.Header()
 	if head.Get("Content-Type") == "" {
-		head.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+		head.Set("Content-Type", kindOf(name))
 	}
 	head.Set("Vary", "Accept-Encoding")
 	tag := hex.EncodeToString(sum[:12])

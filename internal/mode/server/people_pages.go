@@ -35,6 +35,9 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
 	head.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	if p.app { // dictation
+		head.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(self), payment=(), usb=()")
+	}
 	head.Set("Referrer-Policy", "no-referrer") // the path of a link is a secret
 	if !p.open && sender(r).Device == "" {     // a token, which has no account to show
 		http.Redirect(w, r, "/signin", http.StatusSeeOther)

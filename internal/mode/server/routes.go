@@ -114,11 +114,16 @@ func (s *Server) routes() []route {
 	all = append(all, s.fileRoutes()...)
 	all = append(all, secluded{s.o.Private}.routes()...)
 	for _, m := range remote.Describe() {
-		all = append(all, route{
+		o := route{
 			verb: "POST", path: "/v1/sessions/{id}/" + m.Name, needs: m.Needs, about: m.About,
 			in: m.In, out: m.Out, serve: s.call(m.Name),
-		})
+		}
+		if m.Name == "entries" {
+			o.query = []parameter{{"pictures", "address: pictures are given by their address, not as bytes"}}
+		}
+		all = append(all, o)
 	}
+	all = append(all, s.pictureRoute())
 	all = append(all, tenants{s.o.Storage}.routes()...)
 	for i := range all {
 		if all[i].role == "" {
@@ -226,7 +231,7 @@ func (s *Server) call(name string) http.HandlerFunc {
 		case err != nil:
 			failed(w, err)
 		default:
-			answer(w, http.StatusOK, is)
+			answer(w, http.StatusOK, addressed(r, id, is))
 		}
 	}
 }

@@ -64,6 +64,15 @@ export class Client {
     await this.send(path + queryOf(query), { method: "PUT", body: file, headers: { "Content-Type": "application/octet-stream" } });
   }
 
+  /** picture gives a piece of a message with its bytes, which has only their address. */
+  async picture<P extends { url?: string }>(address: string, piece: P): Promise<Omit<P, "url"> & { data: string }> {
+    const bytes = new Uint8Array(await (await this.send(address, { method: "GET" })).arrayBuffer());
+    let text = "";
+    for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+    const { url: _, ...rest } = piece;
+    return { ...rest, data: btoa(text) };
+  }
+
   private async send(path: string, init: RequestInit): Promise<Response> {
     let answer: Response;
     try {

@@ -304,6 +304,7 @@ export interface Operations {
   "POST /v1/sessions/{id}/navigate": { in: Move; out: Text };
   "POST /v1/sessions/{id}/nodes": { in: Page; out: Nodes };
   "POST /v1/sessions/{id}/offer": { in: string[] | null; out: unknown };
+  "GET /v1/sessions/{id}/picture": { in: undefined; out: unknown };
   "POST /v1/sessions/{id}/pin": { in: Text; out: unknown };
   "POST /v1/sessions/{id}/pins": { in: undefined; out: string[] | null };
   "POST /v1/sessions/{id}/plan": { in: undefined; out: Plan };

@@ -1,6 +1,7 @@
 /** Reads Markdown into blocks, and goes on reading while a text is being written. */
 
 import { inline, type Inline } from "./inline";
+import { displayAt, pending, type Tex } from "./math";
 
 export type Align = "left" | "center" | "right" | undefined;
 export interface Item {
@@ -14,6 +15,7 @@ export type Block = { at: number } & (
   | { t: "quote"; b: Block[] }
   | { t: "list"; start: number | undefined; loose: boolean; items: Item[] }
   | { t: "table"; align: Align[]; head: Inline[][]; rows: Inline[][][] }
+  | { t: "math"; v: string }
   | { t: "hr" }
 );
 
@@ -22,20 +24,21 @@ const fence = /^( {0,3})(`{3,}|~{3,})([^`\n]*)$/;
 const heading = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
 const rule = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const quote = /^ {0,3}> ?/;
+const dollars = /^ {0,3}\$\$(?!\$)/;
 const marker = /^( {0,3})([-*+]|(\d{1,9})[.)])(?:( {1,4})(?=\S)|[ \t]*$| )/;
 const divider = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 /** What the last line of a text may be while it is only the beginning of something. */
 const beginning = /^\s*(?:[-*+]|\d+[.)]?|#{1,6}|>|`{1,2}|~{1,2}|\|)\s*$/;
 
 /** blocks reads a text. open: it is still being written. */
-export function blocks(text: string, open = false): Block[] {
+export function blocks(text: string, open = false, tex?: Tex): Block[] {
   const lines = text.split("\n");
   if (open && beginning.test(lines[lines.length - 1]!)) lines.pop();
-  return parse(lines, 0, open, 0);
+  return parse(lines, 0, open, 0, tex);
 }
 
 /** parse reads lines. The first one begins at an offset of the text. */
-function parse(lines: string[], offset: number, open: boolean, depth: number): Block[] {
+function parse(lines: string[], offset: number, open: boolean, depth: number, tex: Tex | undefined): Block[] {
   const out: Block[] = [];
   let i = 0;
   let at = offset;
@@ -51,7 +54,11 @@ function parse(lines: string[], offset: number, open: boolean, depth: number): B
     }
     const from = at;
     let m: RegExpExecArray | null;
-    if ((m = fence.exec(line))) {
+    const formula = math(i);
+    if (formula) {
+      for (let k = 0; k < formula.lines; k++) take();
+      if (formula.v !== "") out.push({ t: "math", at: from, v: formula.v });
+    } else if ((m = fence.exec(line))) {
       const [, indent, mark, info] = m;
       const end = new RegExp(`^ {0,3}\\${mark![0]}{${mark!.length},}[ \\t]*$`);
       const body: string[] = [];
@@ -65,7 +72,7 @@ function parse(lines: string[], offset: number, open: boolean, depth: number): B
       out.push({ t: "code", at: from, lang: info!.trim().split(/\s+/)[0] ?? "", v: body.join("\n"), open: !closed && open });
     } else if ((m = heading.exec(line))) {
       const last = open && i === lines.length - 1;
-      out.push({ t: "h", at: from, level: m[1]!.length, c: inline(m[2] ?? "", last) });
+      out.push({ t: "h", at: from, level: m[1]!.length, c: inline(m[2] ?? "", last, tex) });
       take();
     } else if (rule.test(line)) {
       out.push({ t: "hr", at: from });
@@ -76,13 +83,13 @@ function parse(lines: string[], offset: number, open: boolean, depth: number): B
         body.push(lines[i]!.replace(quote, ""));
         take();
       }
-      out.push({ t: "quote", at: from, b: parse(body, 0, open && i === lines.length, depth + 1) });
+      out.push({ t: "quote", at: from, b: parse(body, 0, open && i === lines.length, depth + 1, tex) });
     } else if ((m = marker.exec(line)) && depth < MAX_DEPTH) {
       const list = readList();
       out.push({ t: "list", at: from, ...list });
     } else if (table(i)) {
       const align = i + 1 < lines.length ? cells(lines[i + 1]!).map(alignment) : [];
-      const head = cells(line).map((c) => inline(c, open && i >= lines.length - 2));
+      const head = cells(line).map((c) => inline(c, open && i >= lines.length - 2, tex));
       take();
       if (i < lines.length) take();
       const rows: Inline[][][] = [];
@@ -90,7 +97,7 @@ function parse(lines: string[], offset: number, open: boolean, depth: number): B
         const last = open && i === lines.length - 1;
         const row = cells(lines[i]!).slice(0, head.length);
         while (row.length < head.length) row.push("");
-        rows.push(row.map((c) => inline(c, last)));
+        rows.push(row.map((c) => inline(c, last, tex)));
         take();
       }
       out.push({ t: "table", at: from, align, head, rows });
@@ -99,12 +106,23 @@ function parse(lines: string[], offset: number, open: boolean, depth: number): B
       do {
         body.push(body.length === 0 ? lines[i]!.trimStart() : lines[i]!);
         take();
-      } while (i < lines.length && lines[i]!.trim() !== "" && !starts(lines[i]!) && !table(i));
+      } while (i < lines.length && lines[i]!.trim() !== "" && !starts(lines[i]!) && !table(i) && !math(i));
       const last = open && i === lines.length;
-      out.push({ t: "p", at: from, c: inline(last ? body.join("\n") : body.join("\n").trimEnd(), last) });
+      out.push({ t: "p", at: from, c: inline(last ? body.join("\n") : body.join("\n").trimEnd(), last, tex) });
     }
   }
   return out;
+
+  /** math reads a formula that has lines of its own. One that is being written is nothing yet. */
+  function math(n: number): { v: string; lines: number } | undefined {
+    if (!tex || !dollars.test(lines[n]!)) return undefined;
+    const rest = lines.slice(n, n + 200).join("\n");
+    const found = displayAt(rest, rest.indexOf("$"), tex);
+    if (!found) return open && pending(rest, rest.indexOf("$"), true) ? { v: "", lines: lines.length - n } : undefined;
+    const after = rest.indexOf("\n", found.end);
+    if (rest.slice(found.end, after < 0 ? undefined : after).trim() !== "") return undefined;
+    return { v: found.v, lines: rest.slice(0, found.end).split("\n").length };
+  }
 
   /** table reports whether a table begins at a line. One that is being written has no divider yet. */
   function table(n: number): boolean {
@@ -144,7 +162,7 @@ function parse(lines: string[], offset: number, open: boolean, depth: number): B
       while (body.length > 1 && body[body.length - 1]!.trim() === "") body.pop();
       const task = /^\[([ xX])\][ \t]+/.exec(body[0]!);
       if (task) body[0] = body[0]!.slice(task[0].length);
-      const item: Item = { b: parse(body, 0, open && i === lines.length, depth + 1) };
+      const item: Item = { b: parse(body, 0, open && i === lines.length, depth + 1, tex) };
       if (task) item.task = task[1] !== " ";
       items.push(item);
     }
@@ -182,15 +200,17 @@ function alignment(cell: string): Align {
 export class Growing {
   private text = "";
   private open = false;
+  private tex: Tex | undefined;
   private all: Block[] = [];
 
-  /** update gives the blocks of a text. */
-  update(text: string, open: boolean): Block[] {
-    if (text === this.text && open === this.open) return this.all;
+  /** update gives the blocks of a text, with formulas if there is something that reads them. */
+  update(text: string, open: boolean, tex?: Tex): Block[] {
+    if (text === this.text && open === this.open && tex === this.tex) return this.all;
     const last = this.all[this.all.length - 1];
-    const from = last && text.startsWith(this.text) ? last.at : 0;
+    const from = last && tex === this.tex && text.startsWith(this.text) ? last.at : 0;
     const kept = from > 0 ? this.all.slice(0, -1) : [];
-    const fresh = blocks(text.slice(from), open);
+    const fresh = blocks(text.slice(from), open, tex);
+    this.tex = tex;
     for (const b of fresh) b.at += from;
     this.text = text;
     this.open = open;

@@ -1,4 +1,6 @@
-/** Reads what stands inside a paragraph: emphasis, code, links. It makes a tree, never HTML. */
+/** Reads what stands inside a paragraph: emphasis, code, links, mathematics. It makes a tree, never HTML. */
+
+import { displayAt, formulaAt, pending, type Tex } from "./math";
 
 export type Inline =
   | { t: "text"; v: string }
@@ -6,6 +8,7 @@ export type Inline =
   | { t: "strong" | "em" | "del"; c: Inline[] }
   | { t: "link"; href: string; c: Inline[] }
   | { t: "image"; src: string; alt: string }
+  | { t: "math"; v: string; display: boolean }
   | { t: "br" };
 
 const MAX_LENGTH = 50_000; // of a paragraph; a longer one is text
@@ -32,9 +35,9 @@ export function href(text: string): string | undefined {
  * inline reads a text. Of a text that is still being written, open is true: marks that are not
  * closed yet count as closed at its end, so that nothing changes its look when they are.
  */
-export function inline(text: string, open = false): Inline[] {
+export function inline(text: string, open = false, tex?: Tex): Inline[] {
   if (text.length > MAX_LENGTH) return [{ t: "text", v: text }];
-  return new Reader(text, open).read();
+  return new Reader(text, open, tex).read();
 }
 
 class Reader {
@@ -46,6 +49,7 @@ class Reader {
   constructor(
     private readonly s: string,
     private readonly open: boolean,
+    private readonly tex: Tex | undefined,
   ) {}
 
   read(): Inline[] {
@@ -70,6 +74,9 @@ class Reader {
           break;
         case "`":
           i = this.code(i);
+          break;
+        case "$":
+          i = this.math(i);
           break;
         case "*":
         case "_":
@@ -139,6 +146,21 @@ class Reader {
   private push(n: Inline) {
     this.flush();
     this.nodes.push(n);
+  }
+
+  /** math reads a formula, if one begins at a dollar. */
+  private math(i: number): number {
+    const s = this.s;
+    let n = 1;
+    while (s[i + n] === "$") n++;
+    const found = !this.tex ? undefined : n === 1 ? formulaAt(s, i, this.tex) : n === 2 ? displayAt(s, i, this.tex) : undefined;
+    if (found) {
+      this.push({ t: "math", v: found.v, display: n === 2 });
+      return found.end;
+    }
+    if (this.open && this.tex && n < 3 && pending(s, i, n === 2)) return s.length; // it is being written
+    this.plain += s.slice(i, i + n);
+    return i + n;
   }
 
   private code(i: number): number {

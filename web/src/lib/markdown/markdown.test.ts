@@ -15,6 +15,8 @@ function show(nodes: Inline[]): string {
           return "<br>";
         case "link":
           return `<a ${n.href} ${show(n.c)}>`;
+        case "math":
+          return `<math ${n.v}>`;
         case "image":
           return `<img ${n.src} ${n.alt}>`;
         default:

@@ -130,6 +130,7 @@ export class App {
       if (!this.locked) this.tell(messageOf(error));
     }
     this.ready = true;
+    performance.mark("ready");
   }
 
   /** stale has the lists read again soon; changes that come together are read once. */

@@ -5,9 +5,11 @@ import type { Message } from "../api/source";
 import type { Follower } from "../api/stream";
 import type { Chat, Facts, Input, Node, Question, Queued, Reply } from "../api/schema";
 import { t } from "../i18n";
-import { add, textOf, Tree, turns, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Turn } from "./messages";
+import { add, stubs, textOf, Tree, turns, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
 
 const PAGE = 100; // entries that are read at a time
+const AROUND = 25; // turns that are read before and after those that are shown
+const MOST = 1200; // entries that are kept
 
 export class Open {
   about = $state.raw<Chat>();
@@ -17,13 +19,14 @@ export class Open {
   retrying = $state("");
   problem = $state(""); // why the chat can't be shown
   loading = $state(true);
-  /** More of the branch is on the server. */
-  earlier = $state(false);
   sending = $state.raw<Prompt[]>([]);
 
-  private entries = $state.raw(new Map<string, Entry>());
-  private order = $state.raw<string[]>([]); // what is shown, the oldest first
-  private grown = $state(0); // changes with the tree
+  private branch = $state.raw<Stub[]>([]); // all turns, the oldest first, read or not
+  private read = $state(0); // changes with the entries that are there
+  private entries = new Map<string, Entry>(); // those near what is shown, and the newest
+  private built = new Map<Stub, Turn>();
+  private wanted: [number, number] = [0, 0];
+  private reading = false;
   private live = $state.raw<Said | undefined>();
   private calls = $state.raw(new Map<string, Call>());
   private tree = new Tree();
@@ -37,24 +40,117 @@ export class Open {
 
   readonly working = $derived(this.facts?.working === true || this.live !== undefined);
 
-  private readonly past = $derived.by(() => {
-    void this.grown;
-    return turns(this.order.map((id) => this.entries.get(id)).filter((e) => e !== undefined), this.tree, t("message.compacted"));
-  });
+  private readonly writing = $derived(this.live !== undefined || this.calls.size > 0);
 
-  /** What was said, and at its end what is being said. */
-  readonly turns = $derived.by<Turn[]>(() => {
-    const out = [...this.past, ...this.sending];
-    if (!this.live && this.calls.size === 0) return out;
-    const last = out[out.length - 1];
-    const answer: Answer =
-      last?.kind === "answer" ? { ...last, pieces: [...last.pieces], live: true } : { kind: "answer", id: "live", last: "live", pieces: [], model: "", stop: "", error: "", cost: 0, tokens: 0, live: true };
-    if (last?.kind === "answer") out.pop();
+  /** Where the turns begin that aren't in the transcript yet. One that is being written may be the newest one there. */
+  private readonly base = $derived(this.branch.length - (this.writing && this.sending.length === 0 && this.branch[this.branch.length - 1]?.kind === "answer" ? 1 : 0));
+
+  /** What is on its way, and what is being said. */
+  private readonly tail = $derived.by<Turn[]>(() => {
+    const out: Turn[] = [...this.sending];
+    if (!this.writing) return out;
+    const said = this.base < this.branch.length ? this.past(this.base) : undefined;
+    const answer: Answer = said?.kind === "answer" ? { ...said, pieces: [...said.pieces], live: true } : { kind: "answer", id: "live", last: "live", pieces: [], model: "", stop: "", error: "", cost: 0, tokens: 0, live: true };
     if (this.calls.size > 0) answer.pieces = answer.pieces.map((p) => (p.t === "steps" ? { t: "steps", steps: p.steps.map((s) => (s.t === "call" && !s.call.result && this.calls.has(s.call.id) ? { t: "call", call: { ...s.call, ...this.calls.get(s.call.id), running: true } } : s)) } : p));
     if (this.live) add(answer.pieces, this.live, new Map(), this.calls);
     out.push(answer);
     return out;
   });
+
+  /** count is how many turns the chat has, with those that are on their way. */
+  readonly count = $derived(this.base + this.tail.length);
+
+  /** kindOf tells what a turn is, whether it has been read or not. */
+  kindOf(i: number): Turn["kind"] {
+    return i < this.base ? this.branch[i]!.kind : (this.tail[i - this.base]?.kind ?? "notice");
+  }
+
+  /** idOf is the id of a turn; those on their way have one that changes. */
+  idOf(i: number): string {
+    return i < this.base ? this.branch[i]!.id : "";
+  }
+
+  /** turn gives a turn; undefined: it is to be read first, see want. */
+  turn(i: number): Turn | undefined {
+    return i < this.base ? this.past(i) : this.tail[i - this.base];
+  }
+
+  private past(i: number): Turn | undefined {
+    void this.read;
+    const stub = this.branch[i];
+    if (!stub) return undefined;
+    let turn = this.built.get(stub);
+    if (!turn) {
+      const entries = stub.ids.map((id) => this.entries.get(id));
+      if (entries.includes(undefined)) return undefined;
+      turn = turns(entries as Entry[], this.tree, t("message.compacted"))[0];
+      if (turn) this.built.set(stub, turn);
+    }
+    return turn;
+  }
+
+  /** answers gives the answers that have been read, the oldest first. */
+  *answers(): Generator<Turn> {
+    for (let i = 0; i < this.base; i++) {
+      const turn = this.branch[i]!.kind === "answer" ? this.past(i) : undefined;
+      if (turn) yield turn;
+    }
+    yield* this.tail;
+  }
+
+  /** find is where a turn with an entry is; -1: it is on no branch that is shown. */
+  find(entry: string): number {
+    return this.branch.findIndex((s) => s.ids.includes(entry));
+  }
+
+  /** want reads the turns around some that are shown, and forgets those that are far away. */
+  want(from: number, to: number) {
+    this.wanted = [Math.max(0, from - AROUND), Math.min(this.branch.length, to + AROUND)];
+    if (!this.reading) void this.readWanted();
+  }
+
+  private missing(from: number, to: number): string[] {
+    return this.branch.slice(from, to).flatMap((s) => s.ids.filter((id) => !this.entries.has(id)));
+  }
+
+  /** readWanted reads until all is there that is wanted by then; what is shown comes first. */
+  private async readWanted() {
+    this.reading = true;
+    try {
+      for (;;) {
+        const [from, to] = this.wanted;
+        let next = this.missing(from + AROUND, to - AROUND);
+        if (next.length === 0) next = this.missing(from, to);
+        if (next.length === 0) break;
+        await this.fetch(next.slice(0, PAGE));
+      }
+      this.forget();
+    } catch {
+      // What is wanted next tries again.
+    } finally {
+      this.reading = false;
+    }
+  }
+
+  private forget() {
+    if (this.entries.size <= MOST) return;
+    const [from, to] = this.wanted;
+    const least = Math.max(0, to - from);
+    this.branch.forEach((s, i) => {
+      if (i >= from - least && i < to + least) return;
+      if (i >= this.branch.length - AROUND) return; // the newest stay
+      for (const id of s.ids) this.entries.delete(id);
+      this.built.delete(s);
+    });
+  }
+
+  /** all reads every turn, as for printing them, and gives them. It keeps none. */
+  async all(): Promise<Turn[]> {
+    const got = new Map<string, Entry>();
+    const ids = this.branch.flatMap((s) => s.ids);
+    for (let i = 0; i < ids.length; i += PAGE) for (const e of await this.ask(ids.slice(i, i + PAGE))) got.set(e.id, e);
+    return turns(ids.map((id) => got.get(id)).filter((e) => e !== undefined), this.tree, t("message.compacted"));
+  }
 
   constructor(
     readonly id: string,
@@ -225,12 +321,10 @@ export class Open {
     this.pieces = [];
     if (m.role === "assistant") this.live = undefined;
     if (m.role === "user") this.sending = this.sending.filter((s) => s.id !== turn && s.text !== textOf(m));
-    if (!id || this.entries.has(id)) return;
+    if (!id || this.entries.has(id) || this.tree.has(id)) return;
     const type = m.role === "user" || m.role === "assistant" || m.role === "toolResult" ? "message" : "custom_message";
-    const entries = new Map(this.entries);
-    entries.set(id, { type, id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
-    this.entries = entries;
-    if (type === "message") this.order = [...this.order, id];
+    this.entries.set(id, { type, id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
+    if (type === "message") this.branch = stubs([{ id, type, role: m.role }], this.branch);
     this.leaf = id;
   }
 
@@ -264,35 +358,30 @@ export class Open {
     }
   }
 
-  /** show reads what the end of the branch says, and what was shown of it before. */
-  private async show(more = 0) {
-    const all = this.tree.branch(this.leaf);
-    const first = this.order[0];
-    const had = first === undefined ? -1 : all.findIndex((n) => n.id === first);
-    let from = had >= 0 ? Math.max(0, had - more) : Math.max(0, all.length - PAGE);
-    while (from > 0 && all[from]!.role !== "user") from--; // a turn is shown whole
-    const shown = all.slice(from);
-    await this.fetch(shown.map((n) => n.id));
-    this.earlier = from > 0;
-    this.order = shown.map((n) => n.id);
-    this.grown++;
+  /** show makes the turns of the branch, and reads the newest. */
+  private async show() {
+    const branch = stubs(this.tree.branch(this.leaf));
+    // Those that are as they were stay the same objects.
+    for (let i = 0; i < branch.length; i++) {
+      const was = this.branch[i];
+      const is = branch[i]!;
+      if (was?.id === is.id && was.ids.length === is.ids.length && was.ids.at(-1) === is.ids.at(-1)) branch[i] = was;
+    }
+    const newest = branch.slice(-AROUND).flatMap((s) => s.ids).filter((id) => !this.entries.has(id));
+    for (let i = newest.length; i > 0; i -= PAGE) await this.fetch(newest.slice(Math.max(0, i - PAGE), i));
+    this.built.clear(); // there may be other versions of them
+    this.branch = branch;
+    this.read++;
+  }
+
+  private async ask(ids: string[]): Promise<Entry[]> {
+    const { entries } = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, query: { pictures: "address" }, body: { ids } });
+    return (entries ?? []).map((e) => e.entry as unknown as Entry);
   }
 
   private async fetch(ids: string[]) {
-    const missing = ids.filter((id) => !this.entries.has(id));
-    const got: Entry[] = [];
-    for (let i = 0; i < missing.length; i += PAGE) {
-      const { entries } = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, body: { ids: missing.slice(i, i + PAGE) } });
-      for (const e of entries ?? []) got.push(e.entry as unknown as Entry);
-    }
-    if (got.length === 0) return;
-    const entries = new Map(this.entries);
-    for (const e of got) entries.set(e.id, e);
-    this.entries = entries;
-  }
-
-  async loadEarlier() {
-    if (this.earlier) await this.show(PAGE);
+    for (const e of await this.ask(ids)) this.entries.set(e.id, e);
+    this.read++;
   }
 
   /** send submits a message; it is shown at once. */
@@ -320,15 +409,25 @@ export class Open {
 
   /** edit sends a message in place of an earlier one, which stays on a branch of its own. */
   async edit(id: string, text: string, parts: Part[]) {
+    const whole = await Promise.all(parts.map((p) => (p.url?.startsWith("/v1/") ? this.client.picture(p.url, p) : p)));
     await this.move(id);
-    await this.send(text, parts);
+    await this.send(text, whole);
   }
 
   /** again has the prompt before an answer answered once more. */
   async regenerate(answer: Answer) {
-    const all = this.turns;
-    const prompt = all.slice(0, all.findIndex((x) => x.id === answer.id)).findLast((x) => x.kind === "prompt");
+    const i = this.branch.slice(0, this.find(answer.id)).findLastIndex((s) => s.kind === "prompt");
+    if (i < 0) return;
+    if (!this.past(i)) await this.fetch(this.missing(i, i + 1));
+    const prompt = this.past(i);
     if (prompt?.kind === "prompt") await this.edit(prompt.id, prompt.text, prompt.parts);
+  }
+
+  /** newest is the newest message of the person; undefined: there is none. */
+  newest(): Prompt | undefined {
+    const i = this.branch.findLastIndex((s) => s.kind === "prompt");
+    const prompt = i < 0 ? undefined : this.past(i);
+    return prompt?.kind === "prompt" ? prompt : undefined;
   }
 
   /** resend goes on from an answer that failed or was stopped. */

@@ -1,6 +1,7 @@
 /** What a chat says, as the page shows it: turns, made of the entries of its transcript. */
 
 import type { Node } from "../api/schema";
+import { href } from "../markdown/inline";
 
 export interface Part {
   type: string; // text, thinking, toolCall, image, document, opaque
@@ -12,6 +13,13 @@ export interface Part {
   data?: string;
   mimeType?: string;
   url?: string;
+  citations?: Source[] | null;
+}
+/** Source is what an answer cites. */
+export interface Source {
+  url: string;
+  title?: string;
+  text?: string;
 }
 export interface Usage {
   input: number;
@@ -54,7 +62,7 @@ export interface Call {
 /** Step is what happens backstage: a thought or a call. */
 export type Step = { t: "thought"; text: string } | { t: "call"; call: Call };
 /** Piece is a piece of an answer, in the order in which they came. */
-export type Piece = { t: "text"; text: string } | { t: "steps"; steps: Step[] } | { t: "image"; src: string };
+export type Piece = { t: "text"; text: string; sources?: Source[] } | { t: "steps"; steps: Step[] } | { t: "image"; src: string };
 
 export interface Versions {
   ids: string[]; // of the first entry of each version, the oldest first
@@ -89,6 +97,13 @@ export interface Notice {
 }
 export type Turn = Prompt | Answer | Notice;
 
+/** Stub is a turn of which it is known which entries it has, not what they say. */
+export interface Stub {
+  kind: Turn["kind"];
+  id: string; // of its first entry
+  ids: string[];
+}
+
 export function partsOf(m: Said): Part[] {
   if (typeof m.content === "string") return m.content === "" ? [] : [{ type: "text", text: m.content }];
   return m.content ?? [];
@@ -103,6 +118,7 @@ export function textOf(m: Said): string {
 
 /** pictureOf is an address at which the page can show a picture of a message. */
 export function pictureOf(p: Part): string | undefined {
+  if (p.url?.startsWith("/v1/sessions/")) return p.url; // of this server, which has checked what it is
   return p.data && /^image\/(png|jpeg|gif|webp|bmp)$/.test(p.mimeType ?? "") ? `data:${p.mimeType};base64,${p.data}` : undefined;
 }
 
@@ -111,8 +127,14 @@ export function add(pieces: Piece[], m: Said, results: Map<string, Said>, runnin
   for (const p of partsOf(m)) {
     const last = pieces[pieces.length - 1];
     if (p.type === "text" && p.text?.trim()) {
-      if (last?.t === "text") pieces[pieces.length - 1] = { t: "text", text: `${last.text}\n\n${p.text}` };
-      else pieces.push({ t: "text", text: p.text });
+      const sources = [...(last?.t === "text" ? (last.sources ?? []) : [])];
+      for (const c of p.citations ?? []) if (href(c.url) && !sources.some((s) => s.url === c.url)) sources.push(c);
+      // A provider splits a text where it cites something: those pieces are one paragraph.
+      const cited = last?.t === "text" && (last.sources !== undefined || (p.citations ?? []).length > 0);
+      const text = last?.t === "text" ? `${last.text}${cited ? "" : "\n\n"}${p.text}` : p.text;
+      const piece: Piece = sources.length > 0 ? { t: "text", text, sources } : { t: "text", text };
+      if (last?.t === "text") pieces[pieces.length - 1] = piece;
+      else pieces.push(piece);
     } else if (p.type === "image" && pictureOf(p)) {
       pieces.push({ t: "image", src: pictureOf(p)! });
     } else if ((p.type === "thinking" && p.thinking) || p.type === "toolCall") {
@@ -202,6 +224,33 @@ function isMessage(n: Node): boolean {
 
 function isShown(n: Node): boolean {
   return isMessage(n) || n.type === "compaction";
+}
+
+/** stubs makes the turns of a branch, the oldest first, of those that were there before and more nodes. */
+export function stubs(nodes: Pick<Node, "id" | "type" | "role">[], before: Stub[] = []): Stub[] {
+  const out = [...before];
+  let answer = -1; // where the newest one is
+  for (let i = out.length - 1; i >= 0 && answer < 0; i--) if (out[i]!.kind === "answer") answer = i;
+  const extend = (i: number, id: string) => {
+    if (out[i] === before[i]) out[i] = { ...out[i]!, ids: [...out[i]!.ids] };
+    out[i]!.ids.push(id);
+  };
+  for (const n of nodes) {
+    if (n.type === "compaction") {
+      out.push({ kind: "notice", id: n.id, ids: [n.id] });
+    } else if (n.role === "user") {
+      out.push({ kind: "prompt", id: n.id, ids: [n.id] });
+    } else if (n.role === "assistant") {
+      if (out[out.length - 1]?.kind === "answer") {
+        extend(out.length - 1, n.id);
+      } else {
+        answer = out.push({ kind: "answer", id: n.id, ids: [n.id] }) - 1;
+      }
+    } else if (n.role === "toolResult" && answer >= 0) {
+      extend(answer, n.id);
+    }
+  }
+  return out;
 }
 
 /** turns makes turns of entries, the oldest first. */

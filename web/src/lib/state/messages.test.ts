@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { stubs, Tree, turns, type Entry } from "./messages";
+
+const node = (id: string, role: string, parent = -1) => ({ id, role, parent, type: role === "" ? "compaction" : "message", name: "", label: "" });
+
+describe("stubs", () => {
+  const nodes = [node("u1", "user"), node("a1", "assistant"), node("r1", "toolResult"), node("a2", "assistant"), node("c1", ""), node("u2", "user"), node("a3", "assistant"), node("u3", "user"), node("r3", "toolResult")];
+
+  it("are the turns that their entries make", () => {
+    const entries = nodes.map((n): Entry => ({ type: n.type, id: n.id, parentId: null, timestamp: "", ...(n.role ? { message: { role: n.role, content: n.id } } : {}) }));
+    expect(stubs(nodes).map((s) => [s.kind, s.id])).toEqual(turns(entries, new Tree(), "").map((t) => [t.kind, t.id]));
+  });
+
+  it("have each entry once, results with their calls", () => {
+    const all = stubs(nodes);
+    expect(all.map((s) => s.ids.join())).toEqual(["u1", "a1,r1,a2", "c1", "u2", "a3,r3", "u3"]);
+  });
+
+  it("grow as if they came at once", () => {
+    for (let n = 0; n <= nodes.length; n++) expect(stubs(nodes.slice(n), stubs(nodes.slice(0, n)))).toEqual(stubs(nodes));
+  });
+});
