@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,6 +44,7 @@ var hostile = []string{
 type appVisit struct {
 	pageVisit
 	c   *httpClient
+	cmd *exec.Cmd // of the server
 	axe string
 }
 
@@ -57,7 +59,7 @@ func app(t *testing.T, turns []llmtest.Turn, width, height int, dark bool) *appV
 	cmd := machine(t, &brain{srv: srv}, "modelRoles: {default: box/two}\nretry: {maxRetries: 0}\n")
 	c := serveIt(t, cmd)
 	b := browsertest.Start(t, width, height, dark)
-	v := &appVisit{pageVisit: pageVisit{t, b, fmt.Sprintf("app-%d", width)}, c: c}
+	v := &appVisit{pageVisit: pageVisit{t, b, fmt.Sprintf("app-%d", width)}, c: c, cmd: cmd}
 	if dark {
 		v.name += "-dark"
 	}

@@ -35,6 +35,9 @@ func appPages() []page {
 		{path: "GET /{$}", app: true, serve: shell},
 		{path: "GET /c/{id}", app: true, serve: shell},
 		{path: "GET /p/{id}", app: true, serve: shell},
+		{path: "GET /private", app: true, serve: shell},
+		{path: "GET /private/{id}", app: true, serve: shell},
+		{path: "GET /private/{id}/{rest...}", app: true, serve: shell},
 		{path: "GET " + appPath + "{file}", app: true, open: true, serve: file},
 	}
 }
@@ -43,7 +46,7 @@ func appPages() []page {
 // no text becomes a script, a style or HTML. A worker of the app may have the same.
 func appPolicy(r *http.Request) string {
 	return "default-src 'none'; script-src " + site(r) + appPath + "; style-src " + site(r) + appPath +
-		"; img-src 'self' data: blob:; font-src " + site(r) + appPath + "; connect-src 'self'; worker-src " + site(r) + appPath +
+		"; img-src 'self' data: blob:; font-src " + site(r) + appPath + "; connect-src 'self'; worker-src " + site(r) + appPath + " " + site(r) + loopPath +
 		"; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'" +
 		"; require-trusted-types-for 'script'; trusted-types svelte-trusted-html burin"
 }

@@ -1,5 +1,6 @@
 import workerAddress from "./stream.worker.ts?sharedworker&url";
 import { Source, type Message, type State } from "./source";
+import { trusted } from "./trusted";
 
 /** What pages and the worker that they share say to each other. */
 export interface ToWorker {
@@ -13,6 +14,13 @@ export interface ToPage {
   state?: State;
 }
 
+/** Follows is how a page follows chats. */
+export interface Follows {
+  /** follow begins to follow a chat where place says: ID, or ID@EPOCH.SEQ. */
+  follow(id: string, place: string): void;
+  leave(id: string): void;
+}
+
 /** Following hears what a stream says. */
 export interface Following {
   heard(m: Message): void;
@@ -23,7 +31,7 @@ export interface Following {
  * Follower follows chats for a page. All pages of a browser share one stream, in a worker; a
  * browser without shared workers has a stream for each page.
  */
-export class Follower {
+export class Follower implements Follows {
   private wanted = new Map<string, string>();
   private port: MessagePort | undefined;
   private source: Source | undefined;
@@ -46,7 +54,6 @@ export class Follower {
     addEventListener("offline", () => heard.state("offline"));
   }
 
-  /** follow begins to follow a chat where place says: ID, or ID@EPOCH.SEQ. */
   follow(id: string, place: string) {
     this.wanted.set(id, place);
     this.tell();
@@ -64,10 +71,4 @@ export class Follower {
   private send(m: ToWorker) {
     this.port?.postMessage(m);
   }
-}
-
-/** trusted makes an address of ours one that a worker may have: the page allows no other script. */
-function trusted(address: string): string {
-  const types = (globalThis as { trustedTypes?: { createPolicy(name: string, rules: object): { createScriptURL(s: string): string } } }).trustedTypes;
-  return types ? types.createPolicy("burin", { createScriptURL: (s: string) => s }).createScriptURL(address) : address;
 }

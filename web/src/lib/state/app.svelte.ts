@@ -2,7 +2,7 @@
 
 import { SvelteMap } from "svelte/reactivity";
 import { Client, messageOf, web, type Transport } from "../api/client";
-import type { Follower } from "../api/stream";
+import type { Follows } from "../api/stream";
 import type { Chat, Me, Project, Usable } from "../api/schema";
 import { t } from "../i18n";
 import { Open } from "./chat.svelte";
@@ -15,8 +15,8 @@ export interface Toast {
   undo?: () => void;
 }
 
-function read(address: URL): Route {
-  const [, kind, id] = address.pathname.split("/");
+function read(address: URL, base: string): Route {
+  const [, kind, id] = address.pathname.slice(base.length).split("/");
   if (kind === "c" && id) return { view: "chat", id: decodeURIComponent(id), entry: address.hash.slice(1) };
   return { view: "home", project: kind === "p" && id ? decodeURIComponent(id) : "" };
 }
@@ -40,15 +40,37 @@ export const stored = {
   },
 };
 
+/** Keeps is where drafts and the like are kept. */
+export interface Keeps {
+  get(key: string): string;
+  set(key: string, value: string): void;
+}
+
+/** Private is what differs where the server can't read the chats. */
+export interface Private {
+  /** The address of the project, before those of its chats. */
+  base: string;
+  /** Shows the project's settings. */
+  settings: () => void;
+  /** Forgets the key. */
+  lock: () => void;
+}
+
+/** forgetful keeps things for as long as the page is there. */
+function forgetful(): Keeps {
+  const all = new Map<string, string>();
+  return { get: (key) => all.get(key) ?? "", set: (key, value) => void all.set(key, value) };
+}
+
 export class App {
   readonly client: Client;
-  readonly follower: Follower;
+  readonly follower: Follows;
 
   me = $state.raw<Me>();
   projects = $state.raw<Project[]>([]);
   chats = $state.raw<Chat[]>([]);
   models = $state.raw<Usable[]>([]);
-  route = $state.raw<Route>(read(new URL(location.href)));
+  route = $state.raw<Route>({ view: "home", project: "" });
   open = $state.raw<Open>();
   offline = $state(false);
   locked = $state(false);
@@ -60,10 +82,14 @@ export class App {
   toasts = $state.raw<Toast[]>([]);
   /** What is said to screen readers. */
   spoken = $state("");
-  private seen = new SvelteMap<string, string>(Object.entries(JSON.parse(stored.get("seen") || "{}") as Record<string, string>));
+  /** Nothing of private chats is left in the browser. */
+  readonly kept: Keeps;
+  private seen: SvelteMap<string, string>;
   private toastID = 0;
 
-  constructor(transport: Transport = web) {
+  constructor(transport: Transport = web, readonly secret?: Private) {
+    this.kept = secret ? forgetful() : stored;
+    this.seen = new SvelteMap(Object.entries(JSON.parse(this.kept.get("seen") || "{}") as Record<string, string>));
     this.client = new Client(transport);
     this.client.refused = (status) => {
       if (status === 423) this.locked = true;
@@ -115,13 +141,19 @@ export class App {
   }
 
   /** go shows an address of the app. */
-  go(path: string, replace = false) {
+  go(to: string, replace = false) {
+    const path = this.address(to);
     if (path !== location.pathname + location.hash) history[replace ? "replaceState" : "pushState"](null, "", path);
     this.arrive();
   }
 
+  /** address is that of a page of the app. */
+  address(path: string): string {
+    return this.secret ? this.secret.base + path.replace(/\/$/, "") : path;
+  }
+
   private arrive() {
-    this.route = read(new URL(location.href));
+    this.route = read(new URL(location.href), this.secret?.base ?? "");
     this.sidebar = false;
     const id = this.route.view === "chat" ? this.route.id : "";
     if (this.open?.id === id) return;
@@ -139,7 +171,7 @@ export class App {
     if (this.seen.get(id) === at) return;
     this.seen.set(id, at);
     const known = new Set(this.chats.map((c) => c.id));
-    stored.set("seen", JSON.stringify(Object.fromEntries([...this.seen].filter(([k]) => known.has(k) || k === id))));
+    this.kept.set("seen", JSON.stringify(Object.fromEntries([...this.seen].filter(([k]) => known.has(k) || k === id))));
   }
 
   /** unread reports whether a chat has something that this browser has not shown. */
@@ -167,7 +199,8 @@ export class App {
       await this.client.call("DELETE /v1/chats/{id}", { id });
       this.chats = this.chats.filter((c) => c.id !== id);
       if (this.open?.id === id) this.go("/");
-      this.tell(t("chat.deleted"), () => void this.client.call("POST /v1/chats/{id}/restore", { id }).then(() => this.refresh()));
+      if (this.secret) this.tell(t("chat.deletedForGood"));
+      else this.tell(t("chat.deleted"), () => void this.client.call("POST /v1/chats/{id}/restore", { id }).then(() => this.refresh()));
     } catch (error) {
       this.tell(messageOf(error));
     }
