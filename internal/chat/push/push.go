@@ -132,10 +132,10 @@ type SubscriptionKeys struct {
 
 // Subscribed is a subscription in a list.
 type Subscribed struct {
-	ID      string    `json:"id"`
-	Device  string    `json:"device"` // the id of the browser's
-	Name    string    `json:"name"`   // of the browser, such as "Firefox on Linux"
-	Title   bool      `json:"title"`  // messages have the title of the chat
+	ID     string `json:"id"`
+	Device string `json:"device"` // the id of the browser's
+	Name   string `json:"name"`   // of the browser, such as "Firefox on Linux"
+	Title  bool   `json:"title"`  // messages have the title of the chat
 	// Sessions: it is told of coding sessions, too.
 	Sessions bool `json:"sessions,omitempty"`
 

@@ -58,6 +58,9 @@ func appPages() []page {
 			w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 			shell(w, r)
 		}},
+		{path: "GET /private", app: true, serve: shell},
+		{path: "GET /private/{id}", app: true, serve: shell},
+		{path: "GET /private/{id}/{rest...}", app: true, serve: shell},
 		{path: "GET " + appPath + "{file}", app: true, open: true, serve: file},
 		{path: "GET " + framePath + "{kind}", app: true, open: true, serve: frame},
 	}
@@ -68,13 +71,13 @@ func appPages() []page {
 // made is shown in frames that have policies of their own; see [framePath].
 func appPolicy(r *http.Request) string {
 	return "default-src 'none'; script-src " + site(r) + appPath + "; style-src " + site(r) + appPath +
-		"; img-src 'self' data: blob:; font-src " + site(r) + appPath + "; connect-src 'self'; frame-src " + site(r) + framePath + "; worker-src " + site(r) + appPath + " " + site(r) + workerPath +
+		"; img-src 'self' data: blob:; font-src " + site(r) + appPath + "; connect-src 'self'; frame-src " + site(r) + framePath + "; worker-src " + site(r) + appPath + " " + site(r) + workerPath + " " + site(r) + loopPath +
 		"; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'" +
 		"; require-trusted-types-for 'script'; trusted-types svelte-trusted-html burin"
 }
 
-// kindOf is the type of a built file.
-func kindOf(name string) string {
+// typeOf is the type of a built file.
+func typeOf(name string) string {
 	if path.Ext(name) == ".woff2" { // which not every system knows
 		return "font/woff2"
 	}
@@ -92,7 +95,7 @@ func built(w http.ResponseWriter, r *http.Request, name string) {
 	sum := sha256.Sum256(packed)
 	head := w.Header()
 	if head.Get("Content-Type") == "" {
-		head.Set("Content-Type", kindOf(name))
+		head.Set("Content-Type", typeOf(name))
 	}
 	head.Set("Vary", "Accept-Encoding")
 	tag := hex.EncodeToString(sum[:12])

@@ -155,6 +155,9 @@ func statusOfPrivate(err error) (status int, code string) {
 //go:embed private
 var loopFiles embed.FS
 
+// loopPath is the worker that runs the loop of private projects; it has a policy of its own.
+const loopPath = "/private/worker.js"
+
 var errNoLoop = errors.New("this burin was built without the loop of private projects: run go generate ./internal/mode/server and build it again")
 
 // pages are the worker that runs the loop of private projects, and the program that it loads.
@@ -167,7 +170,7 @@ func (s secluded) pages() []page {
 		return fmt.Sprintf("\"%x\"", sha256.Sum256(data))
 	})
 	return []page{
-		{path: "GET /private/worker.js", open: true, serve: func(w http.ResponseWriter, r *http.Request) {
+		{path: "GET " + loopPath, open: true, serve: func(w http.ResponseWriter, r *http.Request) {
 			start, err := loopFiles.ReadFile("private/wasm_exec.js")
 			if err != nil {
 				failed(w, errNoLoop)

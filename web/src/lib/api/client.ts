@@ -2,12 +2,12 @@
 
 import { t } from "../i18n";
 import type { Attachment, Operations, Problem } from "./schema";
-import { Follower, type Following } from "./stream";
+import { Follower, type Following, type Follows } from "./stream";
 
 /** Transport sends requests and follows events. The one of the browser is {@link web}. */
 export interface Transport {
   request(path: string, init: RequestInit): Promise<Response>;
-  follow(heard: Following): Follower;
+  follow(heard: Following): Follows;
 }
 
 /** Failure is a problem that the server answers with, or that it can't be reached (status 0). */

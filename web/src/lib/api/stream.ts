@@ -15,6 +15,13 @@ export interface ToPage {
   state?: State;
 }
 
+/** Follows is how a page follows chats. */
+export interface Follows {
+  /** follow begins to follow a chat where place says: ID, or ID@EPOCH.SEQ. */
+  follow(id: string, place: string): void;
+  leave(id: string): void;
+}
+
 /** Following hears what a stream says. */
 export interface Following {
   heard(m: Message): void;
@@ -25,7 +32,7 @@ export interface Following {
  * Follower follows chats for a page. All pages of a browser share one stream, in a worker; a
  * browser without shared workers has a stream for each page.
  */
-export class Follower {
+export class Follower implements Follows {
   private wanted = new Map<string, string>();
   private port: MessagePort | undefined;
   private source: Source | undefined;
@@ -54,7 +61,6 @@ export class Follower {
     addEventListener("offline", () => heard.state("offline"));
   }
 
-  /** follow begins to follow a chat where place says: ID, or ID@EPOCH.SEQ. */
   follow(id: string, place: string) {
     this.wanted.set(id, place);
     this.tell();

@@ -2,7 +2,7 @@
 
 import { Client, messageOf, web, type Transport } from "../api/client";
 import type { Message } from "../api/source";
-import type { Follower } from "../api/stream";
+import type { Follows } from "../api/stream";
 import type { Sessions } from "../coding/list.svelte";
 import type { Chat, Me, Operations, Preferences, Project, Usable } from "../api/schema";
 import { t } from "../i18n";
@@ -20,8 +20,8 @@ export interface Toast {
   label?: string; // of what undo does, if it is something else
 }
 
-function read(address: URL): Route {
-  const [, kind, id, more] = address.pathname.split("/");
+function read(address: URL, base = ""): Route {
+  const [, kind, id, more] = address.pathname.slice(base.length).split("/");
   if (kind === "s") return { view: "coding", id: decodeURIComponent(id ?? "") };
   if (kind === "p" && id && more === "settings") return { view: "page", page: "project", id: decodeURIComponent(id) };
   if (kind === "chats") return { view: "page", page: "chats", id: address.hash.slice(1) };
@@ -49,16 +49,38 @@ export const stored = {
   },
 };
 
+/** Keeps is where drafts and the like are kept. */
+export interface Keeps {
+  get(key: string): string;
+  set(key: string, value: string): void;
+}
+
+/** Private is what differs where the server can't read the chats. */
+export interface Private {
+  /** The address of the project, before those of its chats. */
+  base: string;
+  /** Shows the project's settings. */
+  settings: () => void;
+  /** Forgets the key. */
+  lock: () => void;
+}
+
+/** forgetful keeps things for as long as the page is there. */
+function forgetful(): Keeps {
+  const all = new Map<string, string>();
+  return { get: (key) => all.get(key) ?? "", set: (key, value) => void all.set(key, value) };
+}
+
 export class App {
   readonly client: Client;
-  readonly follower: Follower;
+  readonly follower: Follows;
 
   me = $state.raw<Me>();
   projects = $state.raw<Project[]>([]);
   chats = $state.raw<Chat[]>([]);
   models = $state.raw<Usable[]>([]);
   preferences = $state.raw<Preferences>({ revision: 0 });
-  route = $state.raw<Route>(read(new URL(location.href)));
+  route = $state.raw<Route>({ view: "home", project: "" });
   open = $state.raw<Open>();
   offline = $state(false);
   locked = $state(false);
@@ -79,6 +101,8 @@ export class App {
   spoken = $state("");
   /** The next chat is in no list, and is removed a day after its last use. */
   temporary = $state(false);
+  /** Nothing of private chats is left in the browser. */
+  readonly kept: Keeps;
   /** Grows with each change of lists, for pages that read lists of their own. */
   changes = $state(0);
   private refreshing: Promise<void> | undefined;
@@ -86,7 +110,8 @@ export class App {
   private waiting: ReturnType<typeof setTimeout> | undefined;
   private toastID = 0;
 
-  constructor(transport: Transport = web) {
+  constructor(transport: Transport = web, readonly secret?: Private) {
+    this.kept = secret ? forgetful() : stored;
     this.client = new Client(transport);
     this.client.refused = (status) => {
       if (status === 423) this.locked = true;
@@ -104,10 +129,12 @@ export class App {
     document.addEventListener("visibilitychange", () => document.hidden || !this.open || this.look(this.open.id));
     this.paint();
     void this.begin();
-    install(
-      (path) => this.go(path),
-      (take) => this.tell(t("app.update"), take, t("app.reload"), true),
-    );
+    if (!secret) {
+      install(
+        (path) => this.go(path),
+        (take) => this.tell(t("app.update"), take, t("app.reload"), true),
+      );
+    }
   }
 
   private async begin() {
@@ -172,13 +199,19 @@ export class App {
   }
 
   /** go shows an address of the app. */
-  go(path: string, replace = false) {
+  go(to: string, replace = false) {
+    const path = this.address(to);
     if (path !== location.pathname + location.hash) history[replace ? "replaceState" : "pushState"](null, "", path);
     this.arrive();
   }
 
+  /** address is that of a page of the app. */
+  address(path: string): string {
+    return this.secret ? this.secret.base + path.replace(/\/$/, "") : path;
+  }
+
   private arrive() {
-    this.route = read(new URL(location.href));
+    this.route = read(new URL(location.href), this.secret?.base ?? "");
     this.sidebar = false;
     const id = this.route.view === "chat" ? this.route.id : "";
     if (this.open?.id === id) return;
@@ -193,7 +226,7 @@ export class App {
   /** look tells the server what was seen, for all devices. */
   private look(id: string) {
     const chat = this.chats.find((c) => c.id === id);
-    if (!chat || document.hidden || chat.working || (chat.seen && new Date(chat.seen) >= new Date(chat.modified))) return;
+    if (!chat || this.secret || document.hidden || chat.working || (chat.seen && new Date(chat.seen) >= new Date(chat.modified))) return;
     this.chats = this.chats.map((c) => (c.id === id ? { ...c, seen: c.modified } : c));
     this.client.call("PATCH /v1/chats/{id}", { id, body: { seen: chat.modified } }).catch(() => {}); // the next look does it
   }
@@ -222,7 +255,8 @@ export class App {
       await this.client.call("DELETE /v1/chats/{id}", { id });
       this.chats = this.chats.filter((c) => c.id !== id);
       if (this.open?.id === id) this.go("/");
-      this.tell(t("chat.deleted"), () => void this.client.call("POST /v1/chats/{id}/restore", { id }).then(() => this.refresh()));
+      if (this.secret) this.tell(t("chat.deletedForGood"));
+      else this.tell(t("chat.deleted"), () => void this.client.call("POST /v1/chats/{id}/restore", { id }).then(() => this.refresh()));
     } catch (error) {
       this.tell(messageOf(error));
     }

@@ -2,7 +2,7 @@
 
 import { Failure, messageOf, newID, type Client } from "../api/client";
 import type { Message } from "../api/source";
-import type { Follower } from "../api/stream";
+import type { Follows } from "../api/stream";
 import type { Chat, Facts, Input, Node, Question, Queued, Reply } from "../api/schema";
 import { t } from "../i18n";
 import { add, stubs, textOf, Tree, turns, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
@@ -18,6 +18,7 @@ export class Open {
   questions = $state.raw<Question[]>([]);
   retrying = $state("");
   problem = $state(""); // why the chat can't be shown
+  held = $state(false); // because another tab has it, which this one may take it from
   loading = $state(true);
   sending = $state.raw<Prompt[]>([]);
 
@@ -155,14 +156,16 @@ export class Open {
   constructor(
     readonly id: string,
     private readonly client: Client,
-    private readonly follower: Follower,
+    private readonly follower: Follows,
     private readonly settled: () => void,
   ) {}
 
-  /** load reads the chat and begins to follow it. */
-  async load() {
+  /** load reads the chat and begins to follow it. A private chat can be taken from the tab that has it. */
+  async load(take?: true) {
+    this.problem = "";
+    this.loading = true;
     try {
-      const [about, open] = await Promise.all([this.client.call("GET /v1/chats/{id}", { id: this.id }), this.client.call("GET /v1/sessions/{id}", { id: this.id })]);
+      const [about, open] = await Promise.all([this.client.call("GET /v1/chats/{id}", { id: this.id }), this.client.call("GET /v1/sessions/{id}", { id: this.id, query: { take } })]);
       this.about = about;
       this.facts = open.facts;
       this.leaf = open.facts.leaf ?? "";
@@ -181,6 +184,7 @@ export class Open {
       this.loading = false;
     } catch (error) {
       this.problem = error instanceof Failure && error.status === 404 ? t("chat.gone") : messageOf(error);
+      this.held = error instanceof Failure && error.code === "held";
       this.loading = false;
     }
   }
