@@ -426,6 +426,7 @@ func TestEditorOptions(t *testing.T) {
 
 // The model's own questions are a form, or else options; a notice tells what can't be asked.
 func TestEditorQuestions(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	ask := `{"questions":[{"id":"color","question":"Which color?","options":[{"label":"red"},{"label":"blue"}],"recommended":1}]}`
 	for _, tt := range []struct {

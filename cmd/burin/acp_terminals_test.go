@@ -110,6 +110,7 @@ func openWithTerminals(t *testing.T, e *editorTerminals, turns []llmtest.Turn, a
 // A program that needs a person runs in burin's shell and is shown in a terminal of the editor,
 // where the person types.
 func TestEditorTerminal(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	e := &editorTerminals{answers: []string{"Ada\r"}}
 	r, id := openWithTerminals(t, e, []llmtest.Turn{

@@ -116,6 +116,7 @@ func TestSearXNGAccountSettings(t *testing.T) {
 // What proves who asks is for the user's own server, and not for one that a project names, trusted
 // or not.
 func TestSearXNGAccountStaysWithTheUsersServer(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	var asked atomic.Value
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -182,6 +183,7 @@ func TestToolSettings(t *testing.T) {
 
 // compaction.remoteEndpoint writes the summaries instead of a model.
 func TestSummaryServerSetting(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	var asked atomic.Int32
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -207,6 +209,7 @@ func TestSummaryServerSetting(t *testing.T) {
 
 // A read of what was written since is shortened, unless compaction.supersedeReads is off.
 func TestSupersedeReadsSetting(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, on := range []bool{true, false} {
 		c := configure(t, fmt.Sprintf("approval: full\ncompaction: {supersedeReads: %v}\n", on),

@@ -200,6 +200,7 @@ func TestMCPOfAProject(t *testing.T) {
 
 // A server that is down costs a line, and no time.
 func TestMCPServerIsDown(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	srv := httptest.NewServer(nil)
 	url := srv.URL
@@ -253,6 +254,7 @@ func TestMCPCommands(t *testing.T) {
 
 // The tool of a server counts as one that may change something, unless the server says otherwise.
 func TestMCPPlanMode(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	c := withServer(t, "permissions: {allow: [mcp]}\n", 0, calls("mcp__test__echo", `{"text":"a"}`, 100), calls("mcp__test__environment", `{}`, 100), says("Done.", 100))
 	out := c.burin("-p", "--approval", "plan", "call it")

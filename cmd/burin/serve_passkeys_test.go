@@ -248,6 +248,7 @@ func TestPasskeyAttacks(t *testing.T) {
 
 // Programs find the same operations, and are told what is wrong with what they send.
 func TestPasskeyRefuses(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := serveIt(t, cmd)

@@ -180,6 +180,7 @@ func TestTwoServersPush(t *testing.T) {
 
 // server.push: off sends nothing and says so; what is no contact is refused at the start.
 func TestServePushOff(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := pushtest.Serve(t)
 	cmd := pushed(t, newBrain(t), s, pushOff)

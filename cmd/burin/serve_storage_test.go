@@ -186,6 +186,7 @@ func storageOnly(t *testing.T, cmd *exec.Cmd, environment ...string) (*exec.Cmd,
 // In the place of the original it uses the original's file and variables, leaves nothing else on the disk, and
 // ends with 0; SBE-01, SBE-02, SBE-36, ACC-06.
 func TestStorageOnly(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	first := command(t)
 	file := filepath.Join(first.Dir, "kept", "data.db")

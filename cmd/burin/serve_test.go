@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 // testToken is the token of the server of a test.
@@ -359,6 +361,7 @@ func TestServe(t *testing.T) {
 
 // A session of another process is joined where it is: what is said over HTTP is heard there.
 func TestServeJoins(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	b := newBrain(t)
 	cmd := machine(t, b, rpcConfig)

@@ -241,6 +241,7 @@ func TestServeACMERefused(t *testing.T) {
 
 // What no authority certifies is refused before one is asked; problems of authorities are put in words.
 func TestACMEFlags(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	for _, tt := range []struct{ args, want string }{

@@ -228,6 +228,7 @@ func TestAdminHealth(t *testing.T) {
 // Without TLS, a server for a proxy hears this machine and the proxy, and hangs up on others. With
 // addresses that others reach it always asks for a token.
 func TestServeForProxy(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	c := again(cmd)

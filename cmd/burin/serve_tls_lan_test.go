@@ -141,6 +141,7 @@ func ask(t *testing.T, client *http.Client, verb, address, token string) (*http.
 // A device gets the authority's certificate without TLS, nothing else there, and reaches the
 // server by HTTPS with it; only with a token. The authority stays the same. burin attach trusts it.
 func TestServeLAN(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	s := serveLAN(t, cmd)

@@ -152,6 +152,7 @@ func TestServeTLS(t *testing.T) {
 // The server doesn't start where it would listen for others without TLS, or with files that
 // can't be used; --check says so without a server.
 func TestServeCheck(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	cmd := machine(t, newBrain(t), rpcConfig)
 	dir := t.TempDir()

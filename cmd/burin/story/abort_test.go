@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -37,6 +38,7 @@ func TestAbort(t *testing.T) {
 
 // Esc ends a command of the model's, and with it what the command started.
 func TestAbortCommand(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{call("bash", `{"command":"echo b$((40+2))gun; sleep 1000 & wait"}`), say("I see.")}, func(o *setting) {
 		o.config = "approval: full\n"

@@ -56,6 +56,7 @@ func TestAgent(t *testing.T) {
 
 // Esc stops an agent at once, and the next prompt goes to it.
 func TestAgentAbort(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		{Parts: []llmtest.Part{{Text: words(50)}}, Fault: llmtest.Fault{StallAfterEvents: 20}},

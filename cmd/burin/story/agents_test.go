@@ -106,6 +106,7 @@ func (s *story) seesInOrder(texts ...string) {
 // whoever is done first; what they work on lights up in the list of todos. When all are done,
 // only the call is left.
 func TestAgentsAreWatched(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	var m *team
 	m = teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
@@ -171,6 +172,7 @@ func TestAgentAsks(t *testing.T) {
 // An agent is opened in the hub while it works: what it does is seen as it goes on, and it hears
 // what the person says. One is interrupted and talked to again, another is stopped for good.
 func TestAgentHub(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	var m *team
 	m = teamOf(func(who string, turn int, r *llm.Request) []llm.Event {
@@ -301,6 +303,7 @@ func TestAgentsShareTasks(t *testing.T) {
 
 // An agent that has ended long ago is parked: it is woken in the hub, and asked further questions.
 func TestParkedAgentIsAsked(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	m := teamOf(func(who string, turn int, _ *llm.Request) []llm.Event {
 		switch {

@@ -90,6 +90,7 @@ func TestMessageGrantsNothing(t *testing.T) {
 
 // Words in a note that is left are in the prompt when the question is gone.
 func TestNoteThatIsLeft(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := dangerous(t)
 	s.answer()

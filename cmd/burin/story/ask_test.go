@@ -56,6 +56,7 @@ func TestModelAsksMore(t *testing.T) {
 
 // Who does not want to answer says so with Esc; the model goes no further.
 func TestModelAsksInVain(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		call("ask", `{"questions":[{"id":"db","question":"Which database?","options":[{"label":"SQLite"},{"label":"Postgres"}]}]}`),

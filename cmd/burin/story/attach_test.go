@@ -142,6 +142,7 @@ func TestOneSessionManyFaces(t *testing.T) {
 // Who leaves a session that it has only joined disturbs nothing: the work goes on, and what
 // waits goes on waiting.
 func TestLeaveAJoinedSession(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	held := gated("The long task is done.")
 	defer held.open()

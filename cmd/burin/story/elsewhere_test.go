@@ -108,6 +108,7 @@ func TestTodoFile(t *testing.T) {
 // A request is written down for a report of a fault: whole, without the key, and over
 // nothing that is there.
 func TestDumpRequest(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("A wombat."), say("Two.")}, func(o *setting) { o.files = map[string]string{"mine.json": "{}"} })
 	s.send("/debug dump-next-request mine.json")

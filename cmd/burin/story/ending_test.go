@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -36,6 +37,7 @@ func TestQuitNamesWhatStops(t *testing.T) {
 
 // Where nothing runs nothing is named.
 func TestQuitNamesNothing(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{call("bash", `{"command":"sleep 0","background":true}`), call("job_poll", `{"job":"1","wait":60}`), say("It is over.")}, func(o *setting) { o.config = "approval: full\n" })
 	s.send("do it")

@@ -28,6 +28,7 @@ func TestQuestionTimesOut(t *testing.T) {
 
 // In plan mode a question waits for the person.
 func TestQuestionWaitsInPlanMode(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		call("ask", `{"questions":[{"id":"db","question":"Which database?","options":[{"label":"SQLite"},{"label":"Postgres"}],"recommended":1}]}`),

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/mode/tui/robot"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -83,6 +84,7 @@ func TestFirstRunWithoutKey(t *testing.T) {
 
 // The prompt of the command line waits for the key, too.
 func TestPromptOfCommandLineWithoutKey(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := keyless(t, []llmtest.Turn{say("ok"), say("Good morning.")}, "good", "morning")
 	s.WaitText("→ Anthropic")
@@ -108,6 +110,7 @@ func TestFirstRunLeft(t *testing.T) {
 
 // The demo begins from the same screen, without a key.
 func TestFirstRunDemo(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := keyless(t, nil)
 	s.WaitText("Demo")
@@ -137,6 +140,7 @@ func TestModelWithoutKey(t *testing.T) {
 // Where the setup is not wanted, a line says what to do. The prompt stays in the editor, and
 // the key that /login stores is enough.
 func TestModelOfSettingsWithoutKey(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for _, resumed := range []bool{false, true} {
 		with := func(o *setting) {

@@ -6,6 +6,7 @@ import (
 	"image/png"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -27,6 +28,7 @@ func TestImageInWords(t *testing.T) {
 // Pictures are resized for the model, however they came into the prompt: named, or from the
 // clipboard.
 func TestImagesAreResized(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	var large bytes.Buffer
 	if err := png.Encode(&large, image.NewGray(image.Rect(0, 0, 3000, 100))); err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -83,6 +84,7 @@ func TestUnpin(t *testing.T) {
 // A rule that was granted is shown by /permissions and can be taken back; then the
 // question comes again.
 func TestRevoke(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{
 		call("write", `{"path":"one.txt","content":"1"}`), say("The first."),

@@ -17,6 +17,7 @@ import (
 // A script asks in a session that a terminal has open: its prompt waits for its turn, and
 // it prints the answer to that and nothing else.
 func TestScriptJoins(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	held := gated("The long task is done.")
 	defer held.open()

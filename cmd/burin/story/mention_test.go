@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -27,6 +28,7 @@ func TestMention(t *testing.T) {
 // What a file holds is not shown as if the person had written it: a row names the file,
 // now, in the viewer and when the session is gone on with.
 func TestMentionedFileIsARow(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("It is a plan.")}, func(o *setting) {
 		o.files = map[string]string{"a b.txt": "THE-PLAN\nof ten lines\n"}

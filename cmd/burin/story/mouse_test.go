@@ -298,6 +298,7 @@ func (s *story) pointsAt(text string, others ...string) {
 // With tui.mouse at always, what is proposed is clicked on. What the mouse points at is underlined,
 // and Enter goes on to mean what is selected.
 func TestMouseInCompletions(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, nil, withMouse, func(o *setting) {
 		o.files = map[string]string{"alpha.go": "package a\n", "beta.go": "package b\n"}

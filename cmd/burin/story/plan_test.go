@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -90,6 +91,7 @@ func TestPlanReview(t *testing.T) {
 // A plan is edited in the person's own editor, and what they wrote is carried out. Who answers
 // nothing can review it later.
 func TestPlanEdit(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{call("exit_plan", handsOver), say("Done.")}, func(o *setting) {
 		o.config = "approval: plan\n"

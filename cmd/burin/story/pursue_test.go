@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -79,6 +80,7 @@ func TestLoop(t *testing.T) {
 // Between its rounds a loop begins a new session, if that is wanted: the model knows
 // nothing of the round before.
 func TestLoopResets(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("One bug."), say("Two bugs.")}, func(o *setting) { o.config = "loop: {mode: reset}\n" })
 	s.send("/loop 2 find a bug")

@@ -77,6 +77,7 @@ func TestLimitsOfAnswers(t *testing.T) {
 
 // With a login it shows what the provider says of the plan.
 func TestLimitsOfPlan(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{})
 	if err != nil {

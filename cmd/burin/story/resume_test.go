@@ -91,6 +91,7 @@ func TestFork(t *testing.T) {
 // /branch begins a session of its own before an earlier prompt, with its words in the
 // editor.
 func TestBranch(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Because of scattering."), say("Four."), say("Six.")})
 	s.send("why is the sky blue?")
@@ -131,6 +132,7 @@ func TestNew(t *testing.T) {
 
 // A session gets a name, is deleted after a question, and lies in the trash.
 func TestRenameAndDrop(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Because of scattering.")})
 	s.send("why is the sky blue?")
@@ -155,6 +157,7 @@ func TestRenameAndDrop(t *testing.T) {
 
 // /handoff has the model write what a new session has to know.
 func TestHandoff(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Because of scattering."), say("THE-HANDOFF: the sky is done."), say("On with birds.")})
 	s.send("why is the sky blue?")

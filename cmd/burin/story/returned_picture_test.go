@@ -109,6 +109,7 @@ func TestPicturesComeBackFromTheQueue(t *testing.T) {
 // A picture comes back with a prompt that could not be sent, and waits with one that is
 // sent while no session is open.
 func TestPictureOfAPromptThatCannotBeSent(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("A dot.")}, withClipboard(t), func(o *setting) {
 		o.quiet, o.args = true, []string{"--model", "nonsense/none"}
@@ -136,6 +137,7 @@ func TestPictureOfAPromptThatCannotBeSent(t *testing.T) {
 
 // Ctrl+C takes pictures away that stand beside no words.
 func TestPictureTakenAway(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Hello.")}, withClipboard(t))
 	s.pastes("1 picture")

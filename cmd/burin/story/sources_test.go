@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -28,6 +29,7 @@ func cited() llmtest.Turn {
 // What a model found by itself stands below its answer as sources, each once: while it speaks, in
 // the reader of the conversation, and after a resume. The paragraph it split to cite is one.
 func TestSources(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{cited()}, func(o *setting) { o.config = "providers: {webSearch: model}\n" })
 	look := func(all string) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -57,6 +58,7 @@ func TestSuspendWhileWorking(t *testing.T) {
 // Ctrl+Z where burin is the first program of its terminal, as in a window of tmux: there
 // is no shell to go to, and burin goes on.
 func TestSuspendWithoutShell(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Still here.")})
 	s.Type("half a prom")
@@ -73,6 +75,7 @@ func TestSuspendWithoutShell(t *testing.T) {
 
 // burin that is ended while it is suspended ends, and leaves the terminal to the shell.
 func TestEndWhileSuspended(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, nil, func(o *setting) { o.shell = true })
 	s.Press("ctrl+z")

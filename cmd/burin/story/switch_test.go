@@ -12,6 +12,7 @@ import (
 
 // Whoever goes to another session while messages wait for the model gets them back.
 func TestQueueComesBackFromASessionThatIsLeft(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	second := gated("Never heard.")
 	defer second.open()
@@ -88,6 +89,7 @@ func TestDropAndGoOn(t *testing.T) {
 
 // A command that cannot run now is in the prompt again; one that a key calls types nothing.
 func TestCommandThatHasToWait(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	first := gated("Done.")
 	defer first.open()

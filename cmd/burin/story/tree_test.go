@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
@@ -33,6 +34,7 @@ func TestTree(t *testing.T) {
 
 // Who leaves a branch may take a summary of it along, which the model writes.
 func TestBranchSummary(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	s := begin(t, []llmtest.Turn{say("Blue, by scattering."), say("Four."), say("THE-SUMMARY of sums."), say("Red.")},
 		func(o *setting) { o.config = "branchSummary: {enabled: true}\n" })

@@ -124,6 +124,7 @@ func TestTrustAll(t *testing.T) {
 // A command of the folder that is not trusted yet asks before its shell lines run, while the
 // prompt waits for them.
 func TestTrustCommand(t *testing.T) {
+	pacetest.Costly(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("the line is of sh")
 	}
