@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"strings"
 	"sync"
 	"time"
 
@@ -498,7 +499,7 @@ func (s *Store) log(ctx context.Context, person string, c Chat, below transcript
 	if fresh {
 		var above transcript.Store
 		if above, err = unseal(below); err == nil {
-			l, err = transcript.Create(above, transcript.Header{ID: c.ID}, o)
+			l, err = transcript.Create(above, transcript.Header{ID: strings.ReplaceAll(c.ID, "/", ".")}, o) // an agent of a chat is CHAT.AGENT outside
 		}
 	} else {
 		o.Unseal = unseal
