@@ -54,7 +54,7 @@ func (k *kept) listFolders(_ context.Context, path string) (list server.Folders,
 	}
 	dir, err := filepath.EvalSymlinks(path)
 	if err != nil { // what is outside isn't told apart from what isn't there
-		dir = filepath.Clean(path)
+		return list, k.notAllowed(path)
 	}
 	under, ok := k.allowed(dir)
 	if !ok {

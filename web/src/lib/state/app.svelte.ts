@@ -148,6 +148,8 @@ export class App {
         this.client.call("GET /v1/preferences"),
       ]);
       this.me = me;
+      if (stored.get("person") !== me.id) forget(); // what was kept is somebody else's
+      stored.set("person", me.id);
       this.projects = projects ?? [];
       this.chats = chats ?? [];
       this.models = models ?? [];
