@@ -235,7 +235,7 @@ func (v *appVisit) shares() {
 	r.Until(`document.body.innerText.includes('Nothing to read here')`)
 	reader.b.Forget()
 	var audit []struct{ What string }
-	v.c.must(http.StatusOK, "GET", "/v1/audit", nil, &audit)
+	v.c.must(http.StatusOK, "GET", "/v1/admin/audit", nil, &audit)
 	for _, want := range []string{"share.add", "share.remove"} {
 		if !slices.ContainsFunc(audit, func(e struct{ What string }) bool { return e.What == want }) {
 			t.Errorf("the log has no %s: %v", want, audit)

@@ -127,15 +127,15 @@ func (s *Store) PersonOf(ctx context.Context, id string) (person string, err err
 
 // NewChat begins a chat in a project; "" is the default one.
 func (s *Store) NewChat(ctx context.Context, person, project string, about About) (Chat, error) {
-	return s.newChat(ctx, person, project, about, false)
+	return beginChat(ctx, s, person, project, about, false)
 }
 
 // NewTemporaryChat begins one that is temporary.
 func NewTemporaryChat(ctx context.Context, s *Store, person, project string, about About) (Chat, error) {
-	return s.newChat(ctx, person, project, about, true)
+	return beginChat(ctx, s, person, project, about, true)
 }
 
-func (s *Store) newChat(ctx context.Context, person, project string, about About, temporary bool) (Chat, error) {
+func beginChat(ctx context.Context, s *Store, person, project string, about About, temporary bool) (Chat, error) {
 	if err := about.check(); err != nil {
 		return Chat{}, err
 	}

@@ -46,42 +46,42 @@ const (
 )
 
 // own are operations on what a person has around their projects: preferences, what they have spent, and links.
-type own struct{ *Server }
+type own struct{ s *Server }
 
-func (s own) routes() []route {
+func (o own) routes() []route {
 	return []route{
 		{
 			verb: "GET", path: "/v1/preferences", needs: remote.Watch, about: "Gives what you have set for all of your projects.",
-			out: reflect.TypeFor[project.Preferences](), serve: s.preferences,
+			out: reflect.TypeFor[project.Preferences](), serve: o.preferences,
 		},
 		{
 			verb: "PATCH", path: "/v1/preferences", needs: remote.Steer, about: "Changes what you have set for all of your projects. Chats take it up when they are opened next.",
-			in: reflect.TypeFor[PreferencesChange](), out: reflect.TypeFor[project.Preferences](), serve: s.setPreferences,
+			in: reflect.TypeFor[PreferencesChange](), out: reflect.TypeFor[project.Preferences](), serve: o.setPreferences,
 		},
 		{
 			verb: "GET", path: "/v1/usage", needs: remote.Watch, about: "Says what your chats have cost, by day (in UTC), project and model.",
 			query: []parameter{{"days", "of how many days, today among them, up to 400. Without it 30"}},
-			out:   reflect.TypeFor[[]quota.Spent](), serve: s.usage,
+			out:   reflect.TypeFor[[]quota.Spent](), serve: o.usage,
 		},
 		{
 			verb: "GET", path: "/v1/shares", needs: remote.Watch, about: "Lists the links with which others read copies of your chats.",
 			query: []parameter{{"chat", "only those of the chat with this id"}},
-			out:   reflect.TypeFor[[]project.Share](), serve: s.shares,
+			out:   reflect.TypeFor[[]project.Share](), serve: o.shares,
 		},
 		{
 			verb: "POST", path: "/v1/chats/{id}/shares", needs: remote.Steer, about: "Makes a link with which anybody reads a copy of the chat as it is now. It is shown once.",
-			in: reflect.TypeFor[NewShare](), out: reflect.TypeFor[MadeShare](), created: true, serve: s.share,
+			in: reflect.TypeFor[NewShare](), out: reflect.TypeFor[MadeShare](), created: true, serve: o.share,
 		},
-		{verb: "DELETE", path: "/v1/shares/{id}", needs: remote.Steer, about: "Removes a link; nobody reads the copy any more.", serve: s.unshare},
+		{verb: "DELETE", path: "/v1/shares/{id}", needs: remote.Steer, about: "Removes a link; nobody reads the copy any more.", serve: o.unshare},
 		{
 			verb: "POST", path: "/v1/shared/{id}", open: true, about: "Gives the copy of a chat to who has the link.",
-			in: reflect.TypeFor[ShareSecret](), out: reflect.TypeFor[project.Shared](), serve: s.shared,
+			in: reflect.TypeFor[ShareSecret](), out: reflect.TypeFor[project.Shared](), serve: o.shared,
 		},
 	}
 }
 
-func (s own) preferences(w http.ResponseWriter, r *http.Request) {
-	is, err := project.PreferencesOf(r.Context(), s.o.Projects, person(r))
+func (o own) preferences(w http.ResponseWriter, r *http.Request) {
+	is, err := project.PreferencesOf(r.Context(), o.s.o.Projects, person(r))
 	if err != nil {
 		failed(w, err)
 		return
@@ -89,18 +89,18 @@ func (s own) preferences(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, is)
 }
 
-func (s own) setPreferences(w http.ResponseWriter, r *http.Request) {
+func (o own) setPreferences(w http.ResponseWriter, r *http.Request) {
 	var c PreferencesChange
 	over, ok := change(w, r, &c)
 	if !ok {
 		return
 	}
 	for _, p := range c.Personas {
-		if !mayUse(s.Server, w, r, p.Model) {
+		if !mayUse(o.s, w, r, p.Model) {
 			return
 		}
 	}
-	is, err := project.SetPreferences(r.Context(), s.o.Projects, person(r), c.Revision, func(p *project.Preferences) error {
+	is, err := project.SetPreferences(r.Context(), o.s.o.Projects, person(r), c.Revision, func(p *project.Preferences) error {
 		// JSON would lay new elements over old ones.
 		was := *p
 		p.Prompts, p.Personas = nil, nil
@@ -121,7 +121,7 @@ func (s own) setPreferences(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, is)
 }
 
-func (s own) usage(w http.ResponseWriter, r *http.Request) {
+func (o own) usage(w http.ResponseWriter, r *http.Request) {
 	n := usageDays
 	if given := r.URL.Query().Get("days"); given != "" {
 		var err error
@@ -130,7 +130,7 @@ func (s own) usage(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	all, err := s.o.Spent(r.Context(), person(r), n)
+	all, err := o.s.o.Spent(r.Context(), person(r), n)
 	if err != nil {
 		failed(w, err)
 		return
@@ -138,8 +138,8 @@ func (s own) usage(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, all)
 }
 
-func (s own) shares(w http.ResponseWriter, r *http.Request) {
-	all, err := project.Shares(r.Context(), s.o.Projects, person(r), r.URL.Query().Get("chat"))
+func (o own) shares(w http.ResponseWriter, r *http.Request) {
+	all, err := project.Shares(r.Context(), o.s.o.Projects, person(r), r.URL.Query().Get("chat"))
 	if err != nil {
 		failed(w, err)
 		return
@@ -148,13 +148,13 @@ func (s own) shares(w http.ResponseWriter, r *http.Request) {
 }
 
 // noted says in the log who shares what.
-func (s own) noted(r *http.Request, what, detail string) func(store.Querier) error {
+func (o own) noted(r *http.Request, what, detail string) func(store.Querier) error {
 	return func(q store.Querier) error {
-		return people.Noted(r.Context(), s.o.People, q, by(r), what, person(r), detail)
+		return people.Noted(r.Context(), o.s.o.People, q, by(r), what, person(r), detail)
 	}
 }
 
-func (s own) share(w http.ResponseWriter, r *http.Request) {
+func (o own) share(w http.ResponseWriter, r *http.Request) {
 	var n NewShare
 	if !read(w, r, &n) {
 		return
@@ -165,7 +165,7 @@ func (s own) share(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := r.PathValue("id")
-	is, secret, err := project.NewShare(r.Context(), s.o.Projects, person(r), id, until, s.noted(r, "share.add", "chat "+id))
+	is, secret, err := project.NewShare(r.Context(), o.s.o.Projects, person(r), id, until, o.noted(r, "share.add", "chat "+id))
 	if err != nil {
 		failed(w, err)
 		return
@@ -174,23 +174,23 @@ func (s own) share(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, MadeShare{is, "/share/" + is.ID + "#" + secret})
 }
 
-func (s own) unshare(w http.ResponseWriter, r *http.Request) {
+func (o own) unshare(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	if err := project.RemoveShare(r.Context(), s.o.Projects, person(r), id, s.noted(r, "share.remove", "link "+id)); err != nil {
+	if err := project.RemoveShare(r.Context(), o.s.o.Projects, person(r), id, o.noted(r, "share.remove", "link "+id)); err != nil {
 		failed(w, err)
 		return
 	}
 	answer(w, http.StatusOK, struct{}{})
 }
 
-func (s own) shared(w http.ResponseWriter, r *http.Request) {
+func (o own) shared(w http.ResponseWriter, r *http.Request) {
 	var given ShareSecret
 	if !read(w, r, &given) {
 		return
 	}
-	is, whose, err := project.OpenShare(r.Context(), s.o.Projects, r.PathValue("id"), given.Secret)
+	is, whose, err := project.OpenShare(r.Context(), o.s.o.Projects, r.PathValue("id"), given.Secret)
 	if err == nil {
-		err = s.shows(r.Context(), whose)
+		err = o.shows(r.Context(), whose)
 	}
 	if errors.Is(err, project.ErrUnknown) {
 		fail(w, http.StatusNotFound, "", errors.New("the link isn't complete, has expired, or was removed: ask for a new one"))
@@ -204,8 +204,8 @@ func (s own) shared(w http.ResponseWriter, r *http.Request) {
 }
 
 // shows says why nothing of a person is shown: they may not use the server any more.
-func (s own) shows(ctx context.Context, person string) error {
-	is, err := s.o.People.Get(ctx, person)
+func (o own) shows(ctx context.Context, person string) error {
+	is, err := o.s.o.People.Get(ctx, person)
 	if err == nil && is.Disabled || errors.Is(err, people.ErrUnknown) {
 		return project.ErrUnknown
 	}
