@@ -14,15 +14,16 @@ import (
 
 // pictureRoute serves the pictures of a transcript, which entries name by their address if they
 // are asked to.
-func (s *Server) pictureRoute() route {
+func pictureRoute(s *Server) route {
 	return route{
 		verb: "GET", path: "/v1/sessions/{id}/picture", needs: remote.Watch, about: "Gives a picture of a message.",
 		query: []parameter{{"entry", "id of the entry with the message"}, {"n", "its number among the pieces of the message, from 0"}},
-		gives: "application/octet-stream", serve: s.picture,
+		gives: "application/octet-stream", serve: func(w http.ResponseWriter, r *http.Request) { picture(s, w, r) },
 	}
 }
 
-func (s *Server) picture(w http.ResponseWriter, r *http.Request) {
+// picture serves one of them.
+func picture(s *Server, w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	q := r.URL.Query()
 	n, err := strconv.Atoi(q.Get("n"))
@@ -44,15 +45,15 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "", fmt.Errorf("entry %s has no piece %d", e.ID, n))
 		return
 	}
-	picture, ok := e.Message.Content[n].(llm.Image)
-	if !ok || len(picture.Data) == 0 {
+	is, ok := e.Message.Content[n].(llm.Image)
+	if !ok || len(is.Data) == 0 {
 		fail(w, http.StatusNotFound, "", fmt.Errorf("piece %d of entry %s is no picture", n, e.ID))
 		return
 	}
-	kind, show := kindOf(picture.MIME)
+	kind, show := kindOf(is.MIME)
 	download(w.Header(), "picture", kind, show)
 	w.Header().Set("ETag", strconv.Quote(e.ID+"."+strconv.Itoa(n)))
-	http.ServeContent(paced{w}, r, "", time.Time{}, bytes.NewReader(picture.Data))
+	http.ServeContent(paced{w}, r, "", time.Time{}, bytes.NewReader(is.Data))
 }
 
 // addressed gives the entries of an answer with the addresses of their pictures in place of the

@@ -123,7 +123,7 @@ func (s *Server) routes() []route {
 		}
 		all = append(all, o)
 	}
-	all = append(all, s.pictureRoute())
+	all = append(all, pictureRoute(s))
 	all = append(all, tenants{s.o.Storage}.routes()...)
 	for i := range all {
 		if all[i].role == "" {
