@@ -72,6 +72,72 @@ func TestMCPTools(t *testing.T) {
 	}
 }
 
+// The model reads resources of servers by address, with the permission that calls of the server need.
+func TestMCPResources(t *testing.T) {
+	t.Parallel()
+	addresses := []string{"mcp://", "mcp://test", "mcp://test/test://one", "mcp://test/test://of/herons", "mcp://nobody/x"}
+	wants := []string{"mcp://test lists the resources of", "mcp://test/test://of/{name}", "about test://one", "about test://of/herons", "no MCP server"}
+	var turns []llmtest.Turn
+	for _, a := range addresses {
+		turns = append(turns, calls("read", `{"path":"`+a+`"}`, 100))
+	}
+	one := calls("read", `{"path":"mcp://test/test://one"}`, 100)
+	c := withServer(t, "approval: full\n", 0, append(turns, says("Done.", 100), one, says("Done.", 100), one, says("Done.", 100))...)
+	out := c.burin("-p", "read them")
+	for i, want := range wants {
+		if got := c.body(i + 1); !strings.Contains(got, want) {
+			t.Errorf("%s: %q is missing\n%s", addresses[i], want, out)
+		}
+	}
+	for i, rule := range []string{"deny: ['mcp(test.*)']", "deny: ['mcp(test.resources:uri=test://o*)']"} {
+		c.put("burin/config.yml", "modelRoles: {default: box/m}\napproval: full\npermissions: {"+rule+"}\n")
+		out := c.burin("-p", "read one")
+		if got := c.body(len(wants) + 2 + 2*i); strings.Contains(got, "about test://one") {
+			t.Errorf("%s does not hold\n%s", rule, out)
+		}
+	}
+}
+
+// A prompt of a server is a command.
+func TestMCPPrompts(t *testing.T) {
+	t.Parallel()
+	c := withServer(t, "", 0, says("Done.", 100), says("Done.", 100))
+	c.burin("-p", "/test:greet herons very kindly")
+	c.burin("-p", "/test:greet how=shortly herons")
+	for i, want := range []string{"Greet herons (very kindly).", "Greet herons (shortly)."} {
+		if got := c.body(i); !strings.Contains(got, want) {
+			t.Errorf("%q is missing: %.3000s", want, got)
+		}
+	}
+	for text, want := range map[string]string{"/test:greet": "the prompt greet needs who", "/test:nothing": `no prompt \"nothing\"; it has /test:greet`} {
+		if out := strings.ReplaceAll(c.burin("-p", text), `"`, `\"`); !strings.Contains(out, want) {
+			t.Errorf("%s: %s", text, out)
+		}
+	}
+	if n := len(c.model.Requests()); n != 2 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// The doctor says which servers are used.
+func TestMCPDoctor(t *testing.T) {
+	t.Parallel()
+	c := configure(t, "")
+	c.put("work/.git/HEAD", "ref: refs/heads/main\n")
+	c.put("burin/mcp.json", `{"mcpServers": {"mine": {"command": "true"}, "off": {"command": "true", "disabled": true}, "wrong": {}}}`)
+	c.put("work/.mcp.json", `{"mcpServers": {"theirs": {"command": "true"}}}`)
+	c.put(".cursor/mcp.json", `{"mcpServers": {"other": {"command": "true"}}}`)
+	out := strings.Join(strings.Fields(c.burin("doctor")), " ") // lines are wrapped
+	for _, want := range []string{"user: MCP servers: mine note", "MCP servers: off: switched off", "MCP servers: theirs: not trusted", "other: not used: burin mcp import imports them", "MCP server wrong: left out"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
+
 // A server gets no placeholders filled in, and not the keys in burin's environment.
 func TestMCPSecrets(t *testing.T) {
 	pacetest.Costly(t)

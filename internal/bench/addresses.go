@@ -13,6 +13,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/platform/workspace"
 	"github.com/burin-dev/burin/internal/tools/github"
+	"github.com/burin-dev/burin/internal/tools/server"
 	"github.com/burin-dev/burin/internal/tools/web"
 )
 
@@ -27,6 +28,7 @@ const scratchFolder = "local"
 func addresses(b *seat, hub *github.Reader) map[string]func(context.Context, string) (string, error) {
 	all := map[string]func(context.Context, string) (string, error){
 		"history": past{b}.read, "docs": manual{}.read, "agent": noAgents, "issue": hub.Read, "pr": hub.Read,
+		server.Scheme: server.Resources{Links: b.Servers}.Read,
 	}
 	maps.Copy(all, b.URLs)
 	return all

@@ -45,7 +45,8 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 		Workspace: b.ws, Engine: b.engine, Artifacts: artifacts, Cache: b.cache, Images: imageLimits(b, b.Model), Learn: b.learn(), Withheld: b.policy.Withheld, URLs: addresses(b, hub), Trees: trees(b),
 		ExactEdits: b.Tooling.ExactEdits, EditGenerated: b.Tooling.EditGenerated, ReadLines: b.Tooling.ReadLines,
 		GrepBefore: b.Tooling.GrepBefore, GrepAfter: b.Tooling.GrepAfter,
-		Targets: map[string]func(string) string{"issue": hub.Target, "pr": hub.Target}, Check: b.checks(),
+		Targets: map[string]func(string) string{"issue": hub.Target, "pr": hub.Target},
+		Calls:   map[string]func(string) string{server.Scheme: server.Resources{}.Target}, Check: b.checks(),
 	})
 	tools = b.files.Tools()
 

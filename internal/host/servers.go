@@ -194,6 +194,14 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 		return func() {}
 	}
 	o.Serving = servingOf(settings)
+	if expand, links := o.Expand, o.Servers; expand != nil {
+		o.Expand = func(ctx context.Context, text string) (string, error) {
+			if prompt, ok, err := serverPrompt(ctx, links, text); ok {
+				return prompt, err
+			}
+			return expand(ctx, text)
+		}
+	}
 	life, stop := context.WithCancel(context.Background())
 	var asking sync.WaitGroup
 	closed := o.Closed

@@ -73,7 +73,7 @@ func told(items []inventory.Item) Result {
 		r.Text += ": " + i.Why
 	case inventory.Unused:
 		r.Text += ": not used"
-		if i.Kind.Used() && i.Kind != source.Servers { // burin mcp says which servers are used
+		if i.Kind.Used() {
 			r.Text += ": " + i.Why + " (" + where + ")"
 			break
 		}

@@ -79,6 +79,7 @@ func Take(h *host.Host) (items []Item, warnings []string, err error) {
 	if err := t.runs(); err != nil {
 		return nil, nil, err
 	}
+	t.servers()
 	t.unused()
 	t.off()
 	ids, kinds := append(source.IDs(), ""), source.Kinds()

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/customize/mcpserver"
 	"github.com/burin-dev/burin/internal/customize/source"
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/jsontext"
 	"github.com/burin-dev/burin/internal/platform/smallfile"
 	"github.com/burin-dev/burin/internal/prose"
@@ -19,11 +21,46 @@ import (
 // maxRead is how much is read of a file of the user's; Claude Code keeps much in one.
 const maxRead = 8 << 20
 
-// unused adds what burin finds and does not use yet. It reads names and runs nothing.
-func (t *taker) unused() {
+// servers adds the MCP servers, and whether burin uses them.
+func (t *taker) servers() {
+	type key struct{ path, name string }
+	standings := map[key]host.Standing{}
+	all, _, err := host.Servers(t.host) // what is wrong with a file is told where its servers are used
+	if err == nil {
+		for i := range all {
+			standings[key{all[i].Path, all[i].Name}] = all[i].Standing
+		}
+	}
+	from := len(t.items)
 	for _, p := range source.Places(t.o, source.Servers) {
 		t.named(source.Servers, p, "mcpServers", "mcp_servers", "servers", "mcp")
 	}
+	for i := from; i < len(t.items); i++ {
+		item := &t.items[i]
+		if item.State != Unused {
+			continue
+		}
+		switch standings[key{item.Path, mcpserver.Name(item.Name)}] {
+		case host.ServerOn:
+			item.State = Used
+		case host.ServerOff, host.ServerExcluded:
+			item.State, item.Why = Off, "switched off"
+		case host.ServerHidden:
+			item.State, item.Why = Shadowed, "another MCP server "+prose.Short(prose.Inline(item.Name), 60)+" wins"
+		case host.ServerWaits:
+			item.State, item.Why = Untrusted, "not trusted"
+		case host.ServerRefused:
+			item.State, item.Why = Off, "refused"
+		case host.ServerForeign:
+			item.Why = "burin mcp import imports them"
+		default:
+			item.State, item.Why = Invalid, "MCP server "+prose.Short(prose.Inline(item.Name), 60)+": left out; burin mcp says why"
+		}
+	}
+}
+
+// unused adds what burin finds and does not use yet. It reads names and runs nothing.
+func (t *taker) unused() {
 	for _, p := range source.Places(t.o, source.Hosts) {
 		t.named(source.Hosts, p, "hosts")
 	}

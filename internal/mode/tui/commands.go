@@ -7,6 +7,7 @@ import (
 	files "github.com/burin-dev/burin/internal/customize/command"
 	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/fuzzy"
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/mode/tui/card"
 	"github.com/burin-dev/burin/internal/mode/tui/complete"
 	"github.com/burin-dev/burin/internal/mode/tui/editor"
@@ -187,7 +188,7 @@ func elsewhere(name string) string {
 	case "plugins":
 		return "burin has no " + strings.ToLower(name) + " yet."
 	case "mcp":
-		return "burin has no MCP servers yet."
+		return "burin mcp, in a shell, lists the MCP servers, adds them and logs in to them."
 	case "plugin":
 		return "burin has no plugins yet."
 	}
@@ -280,6 +281,9 @@ func (cs *commands) offer() []complete.Command {
 // for, which takes a moment once, it waits.
 func (cs *commands) expands(name string) bool {
 	if _, ok := cs.host.FileCommands().Lookup(name); ok {
+		return true
+	}
+	if h, ok := cs.host.(*host.Host); ok && host.ServerPrompt(h, name) {
 		return true
 	}
 	called, ok := strings.CutPrefix(name, "skill:")

@@ -42,6 +42,9 @@ type Options struct {
 	// Targets say where on the network the addresses of a scheme lead, for those that do:
 	// permission is asked for it as for any request.
 	Targets map[string]func(address string) string
+	// Calls say which calls of MCP servers the addresses of a scheme are, for those that are any;
+	// "" is none. Permission is asked for it as for a call.
+	Calls map[string]func(address string) string
 	// Trees are the files behind addresses, by scheme, for the tools that list and search.
 	Trees map[string]Tree
 	// Withheld gives, for a search of a folder, the test for files that it must not show:

@@ -37,6 +37,11 @@ func reads(f *files, written string) []tool.Access {
 	if target := f.Targets[scheme]; target != nil {
 		all = append(all, tool.Access{Kind: tool.AccessNetwork, Target: target(written)})
 	}
+	if call := f.Calls[scheme]; call != nil {
+		if target := call(written); target != "" {
+			all = append(all, tool.Access{Kind: tool.AccessServer, Target: target})
+		}
+	}
 	return all
 }
 

@@ -92,6 +92,16 @@ func New(more int) *mcp.Server {
 		<-ctx.Done()
 		return nil, nil, ctx.Err()
 	})
+	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "text/plain", Text: "about " + r.Params.URI}}}, nil
+	}
+	s.AddResource(&mcp.Resource{URI: "test://one", Name: "one", Description: "The first."}, read)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "test://of/{name}", Name: "others"}, read)
+	s.AddPrompt(&mcp.Prompt{Name: "greet", Arguments: []*mcp.PromptArgument{{Name: "who", Required: true}, {Name: "how"}}},
+		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			said := fmt.Sprintf("Greet %s (%s).", r.Params.Arguments["who"], r.Params.Arguments["how"])
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: said}}}}, nil
+		})
 	for i := range more {
 		add(fmt.Sprintf("other_%03d", i), fmt.Sprintf("Does thing number %d with a text.", i), false, func(_ context.Context, _ *mcp.CallToolRequest, in words) (*mcp.CallToolResult, any, error) {
 			return say(fmt.Sprintf("thing %d: %s", i, in.Text)), nil, nil
