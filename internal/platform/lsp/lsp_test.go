@@ -38,6 +38,9 @@ func TestDiagnosticsAroundEdit(t *testing.T) {
 	for _, kind := range []string{"push", "pull"} {
 		t.Run(kind, func(t *testing.T) {
 			l, dir := link(t, kind)
+			if err := l.Start(t.Context()); err != nil { // which may take longer than an edit waits
+				t.Fatal(err)
+			}
 			before, known := l.Before(t.Context(), []lsp.Document{document(t, dir, "a.txt", "one ERR\ntwo\n")})
 			if !known || len(before) != 1 {
 				t.Fatalf("before the edit: %v, known %v", before, known)
