@@ -88,7 +88,7 @@ func privateApp(t *testing.T, width int) {
 	b.Until(`!document.querySelector('.go.stop') && location.pathname.includes('/c/')`)
 	v.shows("chat", "tulips bloom")
 	at := v.at()
-	if heard := brain.srv.Requests(); len(heard) == 0 || !strings.Contains(string(heard[0].Body), "Speak of roses.") {
+	if heard := brain.srv.Requests(); len(heard) == 0 || !strings.Contains(heard[0].System, "Speak of roses.") {
 		t.Error("the model did not get the project's instructions")
 	}
 

@@ -115,7 +115,7 @@ func (r *rig) subscribe(s *Store, person, device string, title bool) (*pushtest.
 		r.Fatal(err)
 	}
 	b := r.Subscribe(key)
-	sub, err := s.Subscribe(r.Context(), person, device, "https://burin.example.org", Subscription{b.Endpoint, SubscriptionKeys{b.P256dh, b.Auth}, title})
+	sub, err := s.Subscribe(r.Context(), person, device, "https://burin.example.org", Subscription{b.Endpoint, SubscriptionKeys{b.P256dh, b.Auth}, title, false})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -446,10 +446,10 @@ func ends(r *rig) {
 		r.Errorf("after tidying up: %+v", all)
 	}
 	// The browser is bob's now.
-	if _, err := s.Subscribe(r.Context(), "ann", "phone", "", Subscription{b.Endpoint, SubscriptionKeys{b.P256dh, b.Auth}, false}); err != nil {
+	if _, err := s.Subscribe(r.Context(), "ann", "phone", "", Subscription{b.Endpoint, SubscriptionKeys{b.P256dh, b.Auth}, false, false}); err != nil {
 		r.Fatal(err)
 	}
-	if _, err := s.Subscribe(r.Context(), "bob", "desk", "", Subscription{b.Endpoint, SubscriptionKeys{b.P256dh, b.Auth}, false}); err != nil {
+	if _, err := s.Subscribe(r.Context(), "bob", "desk", "", Subscription{b.Endpoint, SubscriptionKeys{b.P256dh, b.Auth}, false, false}); err != nil {
 		r.Fatal(err)
 	}
 	if ann, bob := r.list(s, "ann"), r.list(s, "bob"); len(ann) != 0 || len(bob) != 1 {

@@ -3,7 +3,7 @@
 import { Failure, messageOf, newID, type Client } from "../api/client";
 import type { Agent, Diff, Facts, Header, Input, Node, Planned, Question, Queued, Reply, Turn } from "../api/schema";
 import type { Message } from "../api/source";
-import type { Follower } from "../api/stream";
+import type { Follows } from "../api/stream";
 import { c } from "../i18n/coding";
 import { textOf, Tree, type Part, type Said } from "../state/messages";
 import { answerItems, items, type CodingCall, type CodingEntry, type Details, type Item } from "./items";
@@ -57,7 +57,7 @@ export class Session {
   constructor(
     readonly id: string,
     private readonly client: Client,
-    private readonly follower: Follower,
+    private readonly follower: Follows,
     private readonly changed: () => void,
   ) {}
 
