@@ -29,12 +29,12 @@ type Language struct {
 }
 
 // languageServers are the servers of the folder, which its sessions share.
-func (b *seat) languageServers() *lsp.Pool {
+func languageServers(b *seat) *lsp.Pool {
 	b.Bench.pooling.Lock()
 	defer b.Bench.pooling.Unlock()
 	if b.Bench.pool == nil {
 		b.Bench.pool = lsp.NewPool(lsp.Options{
-			Version: b.Language.Version, Idle: b.Language.Idle, Confine: b.confineServer,
+			Version: b.Language.Version, Idle: b.Language.Idle, Confine: func() (policy []byte, env []string, err error) { return confineServer(b) },
 			Environ: slices.DeleteFunc(slices.Concat(os.Environ(), b.Environ), func(v string) bool {
 				name, _, _ := strings.Cut(v, "=")
 				return shell.Credential(name) || name == "BURIN_SESSION_PASSPHRASE" || name == place.PasswordVariable || strings.HasPrefix(name, "BURIN_SERVER_")
@@ -47,7 +47,7 @@ func (b *seat) languageServers() *lsp.Pool {
 // confineServer confines a language server as commands are: what it runs of the project, such as
 // build scripts, could be the model's. It may write the workspace and caches in any mode: a server
 // that can't keeps nothing.
-func (b *seat) confineServer() (policy []byte, env []string, err error) {
+func confineServer(b *seat) (policy []byte, env []string, err error) {
 	how, err := b.sandboxMode(b.policy.Mode())
 	if err != nil {
 		return nil, nil, err
@@ -78,13 +78,13 @@ func (b *seat) confineServer() (policy []byte, env []string, err error) {
 }
 
 // speaks reports whether the session has language servers.
-func (b *seat) speaks() bool {
+func speaks(b *seat) bool {
 	return b.dir != "" && len(b.Language.Servers) > 0 && !b.NoTools
 }
 
 // checks is what judges the edits of a session; nil if nothing does.
-func (b *seat) checks() func(context.Context, string, []workspace.Change) file.Checked {
-	if !b.speaks() {
+func checks(b *seat) func(context.Context, string, []workspace.Change) file.Checked {
+	if !speaks(b) {
 		return nil
 	}
 	return func(ctx context.Context, tool string, changes []workspace.Change) file.Checked {
@@ -93,12 +93,12 @@ func (b *seat) checks() func(context.Context, string, []workspace.Change) file.C
 }
 
 // codeTools are the tools that ask language servers.
-func (b *seat) codeTools() []*tool.Tool {
-	if !b.speaks() {
+func codeTools(b *seat) []*tool.Tool {
+	if !speaks(b) {
 		return nil
 	}
 	b.code = code.New(code.Options{
-		Workspace: b.ws, Pool: b.languageServers(), Servers: b.Language.Servers, Artifacts: b.kept, Commit: b.files.Commit,
+		Workspace: b.ws, Pool: languageServers(b), Servers: b.Language.Servers, Artifacts: b.kept, Commit: b.files.Commit,
 		Withheld: b.policy.Withheld, Learn: b.learn(),
 		OnWrite: b.Language.OnWrite, OnEdit: b.Language.OnEdit, Repeat: b.Language.Repeat, Format: b.Language.Format,
 	})

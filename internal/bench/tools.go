@@ -46,7 +46,7 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 		ExactEdits: b.Tooling.ExactEdits, EditGenerated: b.Tooling.EditGenerated, ReadLines: b.Tooling.ReadLines,
 		GrepBefore: b.Tooling.GrepBefore, GrepAfter: b.Tooling.GrepAfter,
 		Targets: map[string]func(string) string{"issue": hub.Target, "pr": hub.Target},
-		Calls:   map[string]func(string) string{server.Scheme: server.Resources{}.Target}, Check: b.checks(),
+		Calls:   map[string]func(string) string{server.Scheme: server.Resources{}.Target}, Check: checks(b),
 	})
 	tools = b.files.Tools()
 
@@ -62,7 +62,7 @@ func (b *seat) tools() (tools []*tool.Tool, shellName, confined string, err erro
 	tools = append(tools, web.New(web.Options{Transport: b.HTTP, SearXNG: b.SearXNG, Artifacts: artifacts})...)
 	tools = append(tools, eval.New()...)
 	tools = append(tools, reference.New(reference.Options{Log: b.log, Artifacts: artifacts})...)
-	tools = append(tools, b.codeTools()...)
+	tools = append(tools, codeTools(b)...)
 	tools = append(tools, b.CrewTools...)
 	tools = append(tools, serverTools(b)...) // last: they change, and caches hold up to what changes
 	if tools, b.spare, err = b.selected(tools); err != nil {

@@ -29,16 +29,16 @@ type Folder struct {
 const AgentSign = ":"
 
 // codingRoutes are the operations about sessions of this machine, besides those of each session.
-func (s *Server) codingRoutes() []route {
+func codingRoutes(o *Options) []route {
 	return []route{{
 		verb: "GET", path: "/v1/folders", needs: remote.Own, role: people.Admin, about: "Lists the folders in which a browser may begin sessions (server.folders), or those in one of them.",
 		query: []parameter{{"path", "of an allowed folder, or one in it; without it the allowed ones"}},
-		out:   reflect.TypeFor[Folders](), serve: s.folders,
+		out:   reflect.TypeFor[Folders](), serve: func(w http.ResponseWriter, r *http.Request) { folders(o, w, r) },
 	}}
 }
 
-func (s *Server) folders(w http.ResponseWriter, r *http.Request) {
-	list, err := s.o.Folders(r.Context(), r.URL.Query().Get("path"))
+func folders(o *Options, w http.ResponseWriter, r *http.Request) {
+	list, err := o.Folders(r.Context(), r.URL.Query().Get("path"))
 	if err != nil {
 		failed(w, err)
 		return

@@ -106,7 +106,7 @@ func (s *Server) routes() []route {
 			gives: "text/plain", serve: s.metrics,
 		},
 	}
-	all = append(all, s.codingRoutes()...)
+	all = append(all, codingRoutes(&s.o)...)
 	all = append(all, s.chatRoutes()...)
 	all = append(all, own{s}.routes()...)
 	all = append(all, finding{s.o.Finder}.routes()...)

@@ -496,7 +496,7 @@ func readSmall(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > MaxFile {
-		return nil, fmt.Errorf("%s is no file of at most %d MB", path, MaxFile>>20)
+		return nil, fmt.Errorf("%s is not a file of at most %d MB", path, MaxFile>>20)
 	}
 	return os.ReadFile(path)
 }

@@ -42,7 +42,7 @@ func (c *check) committed(changes []workspace.Change) {
 }
 
 // checked is a tool whose results also say what its edits broke.
-func (f *files) checked(t *tool.Tool) *tool.Tool {
+func checked(f *files, t *tool.Tool) *tool.Tool {
 	if f.Check == nil {
 		return t
 	}

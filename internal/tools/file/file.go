@@ -83,7 +83,7 @@ func NewKit(o Options) *Kit {
 // Tools are all tools, in the order that models see them.
 func (k *Kit) Tools() []*tool.Tool {
 	f := k.f
-	return []*tool.Tool{f.read(), f.ls(), f.grep(), f.find(), f.checked(f.edit()), f.checked(f.write()), f.checked(f.undoEdit())}
+	return []*tool.Tool{f.read(), f.ls(), f.grep(), f.find(), checked(f, f.edit()), checked(f, f.write()), checked(f, f.undoEdit())}
 }
 
 // Commit changes files as the tools do: undo_edit takes it back, and searches know of it.
@@ -96,7 +96,7 @@ func (k *Kit) Commit(ctx context.Context, changes []workspace.Change) error {
 func (k *Kit) For(engine edit.Engine, images document.ImageLimits) []*tool.Tool {
 	f := *k.f
 	f.Engine, f.Images, f.saved = engine, images, &f
-	return []*tool.Tool{f.read(), f.checked(f.edit()), f.checked(f.write())}
+	return []*tool.Tool{f.read(), checked(&f, f.edit()), checked(&f, f.write())}
 }
 
 // files are the tools' common ground.
