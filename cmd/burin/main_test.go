@@ -26,6 +26,7 @@ import (
 
 	"github.com/burin-dev/burin"
 	"github.com/burin-dev/burin/internal/external/agenttest"
+	"github.com/burin-dev/burin/internal/mode/tui"
 	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/lsp/lsptest"
 	"github.com/burin-dev/burin/internal/platform/mcp/mcptest"
@@ -40,6 +41,7 @@ import (
 
 func TestMain(m *testing.M) {
 	burin.Main() // commands have guards, which are this program again
+	tui.Main()   // so do terminals
 	mcptest.Main()
 	lsptest.Main()
 	// Most tests wait for other processes: more of them than cores at a time.
