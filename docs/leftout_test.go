@@ -48,7 +48,7 @@ func offered(t *testing.T) []string {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	s.Prompt(t.Context(), llm.UserText("hello"))
-	names := []string{"ask", "exit_plan", "task", "irc", "task_list"} // only where somebody can answer, and agents can be opened
+	names := []string{"ask", "exit_plan", "task", "irc", "task_list", "lsp"} // only where somebody can answer, agents can be opened, or there is a language server
 	for _, d := range srv.Requests()[0].Tools {
 		names = append(names, d.Name)
 	}
