@@ -147,7 +147,7 @@ func TestLSPOfAProject(t *testing.T) {
 func TestLSPOfAgents(t *testing.T) {
 	t.Parallel()
 	for _, on := range []bool{true, false} {
-		c := withLanguage(t, fmt.Sprintf("task: {enableLsp: %v}\n", on), nil, calls("task", startAgents(1, ""), 100), says("The work is done.", 100), says("Done.", 100))
+		c := withLanguage(t, fmt.Sprintf("task: {enableLsp: %v}\n", on), nil, calls("task", strings.TrimPrefix(startAgents(1, ""), "task "), 100), says("The work is done.", 100), says("Done.", 100))
 		out := c.burin("-p", "do it")
 		agent := slices.IndexFunc(c.model.Requests(), func(r *llm.Request) bool {
 			return len(r.Messages) > 0 && !slices.ContainsFunc(r.Messages, func(m llm.Message) bool { return strings.Contains(m.Text(), "do it") })
