@@ -239,6 +239,7 @@ func (v *appVisit) walk(phone bool) {
 	b.Until(`document.querySelector('.go.stop')`)
 	b.Eval(`document.querySelector('.go.stop').click()`, nil)
 	b.Until(`document.body.innerText.includes('Stopped') && !document.querySelector('[aria-busy=true], .go.stop')`)
+	b.Until(`(window.calm = document.body.innerText.includes('Try again') && !document.querySelector('[aria-busy=true], .go.stop') ? window.calm ?? performance.now() : undefined) && performance.now() - window.calm > 500`)
 	v.shows("stopped", "Try again")
 
 	// What was said is edited; the old version is there.
@@ -368,18 +369,24 @@ func TestServeAppHostile(t *testing.T) {
 	v.b.Open(v.c.url + "/c/" + begun.Chat.ID)
 	v.b.Until(`document.querySelector('.answer')?.innerText.includes('window.fired') && document.querySelector('.steps')`)
 	v.b.Eval(`document.querySelector('.steps .head').click()`, nil)
-	v.b.Until(`document.querySelector('.katex') && document.querySelector('.prompt .bubble')`)
 	v.b.Settle()
 	var got struct {
 		Fired bool
 		Bad   []string
 	}
-	v.b.Eval(`({
+	const look = `({
 		fired: 'fired' in window,
 		bad: [...document.querySelectorAll('main script, main object, main embed, main form:not(.composer), main style, main link, main meta, main base, main svg[onload], main img, main iframe:not([sandbox="allow-scripts"][src="/frame/still"]), main [onerror], main a:not([href^="http://"], [href^="https://"], [href^="mailto:"], [href="/"], [href="/account"])')].map((e) => e.outerHTML.slice(0, 100)),
-	})`, &got)
+	})`
+	v.b.Eval(look, &got)
 	if got.Fired || len(got.Bad) > 0 {
-		t.Errorf("hostile texts made something: %+v", got)
+		t.Errorf("hostile texts made something in an answer: %+v", got)
+	}
+	v.b.Eval(`document.querySelector('.scroller').scrollTo(0, 0)`, nil) // only what is near is in the page
+	v.b.Until(`document.querySelector('.prompt')?.innerText.includes('window.fired')`)
+	v.b.Settle()
+	if v.b.Eval(look, &got); got.Fired || len(got.Bad) > 0 {
+		t.Errorf("hostile texts made something in a message: %+v", got)
 	}
 	v.quiet("hostile")
 	if n := asked.Load(); n > 0 {

@@ -128,7 +128,7 @@ func TestServeAppCoding(t *testing.T) {
 			// The terminal answers, and the page goes on.
 			tty.Type("y")
 			b.Until(`!document.querySelector('.ask') && document.body.innerText.includes('All done.')`)
-			b.Until(`document.querySelector('.output .a1')?.innerText === 'red'`)
+			b.Until(`document.querySelector('.output')?.innerText.includes('red two')`)
 			v.shows("transcript", "I look at it.", "greet.go", "+5")
 			tty.WaitText("All done.")
 			if _, err := os.Stat(filepath.Join(v.c.cmd.Dir, "ran")); err != nil {

@@ -54,6 +54,7 @@ export const pagesEn = {
   "thinking.medium": "Medium",
   "thinking.high": "High",
   "thinking.xhigh": "Highest",
+  "library.which": "Which chats",
   "library.title": "Chats",
   "library.all": "All",
   "library.archive": "Archive",
