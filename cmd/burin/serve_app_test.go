@@ -351,7 +351,11 @@ func TestServeAppHostile(t *testing.T) {
 	pacetest.Costly(t)
 	t.Parallel()
 	var asked atomic.Int64
-	foreign := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	foreign := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/control" && r.URL.Path != "/favicon.ico" {
+			asked.Add(1)
+		}
+	}))
 	defer foreign.Close()
 	all := hostiles()
 	for i := range all {
@@ -394,7 +398,7 @@ func TestServeAppHostile(t *testing.T) {
 	}
 
 	// A page that makes HTML of them, and has no policy.
-	v.b.Open("about:blank")
+	v.b.Open(foreign.URL + "/control")
 	data, err := json.Marshal(all)
 	if err != nil {
 		t.Fatal(err)
@@ -407,7 +411,7 @@ func TestServeAppHostile(t *testing.T) {
 			document.body.append(f);
 			const d = f.contentDocument, w = f.contentWindow;
 			w.addEventListener('error', (e) => e.preventDefault());
-			const html = text.replace(/\[([^\]]*)\]\(([^)]*)\)/g, '<a href="$2">$1</a>'); // what a careless renderer does
+			const html = text.replace(/!\[([^\]]*)\]\(([^)]*)\)/g, '<img src="$2">').replace(/\[([^\]]*)\]\(([^)]*)\)/g, '<a href="$2">$1</a>'); // what a careless renderer does
 			d.body.innerHTML = html;
 			for (const s of d.querySelectorAll('script')) { const c = d.createElement('script'); c.text = s.text; try { s.replaceWith(c); } catch {} }
 			await new Promise((r) => setTimeout(r, 30));
