@@ -60,7 +60,6 @@ func TestEnterRunsNoGuess(t *testing.T) {
 		{"/qit", "Did you mean /quit?"},
 		{"/nw", "Did you mean /new?"},
 		{"/diff", "!git diff shows all changes"},
-		{"/mcp", "burin has no MCP servers yet."},
 		{"/mo", "/mo is the beginning of"},
 		{"/", "type the name of a command"},
 	} {
