@@ -50,7 +50,7 @@ func TestFirstHourFromClaudeCode(t *testing.T) {
 	s.send("/memory")
 	s.WaitText("Memory is off for ~/project.")
 	s.Press("esc")
-	s.hinted("/mcp", "burin has no MCP servers yet.")
+	s.hinted("/mcp", "burin mcp, in a shell, lists the MCP ser")
 
 	// Shift+Tab is not the modes: it says where these are.
 	s.Press("shift+tab")
