@@ -225,7 +225,7 @@ func TestSwipe(t *testing.T) {
 	}
 	on, err := k.Chains.Continue[0].Ask(t.Context(), session.Ending{Since: all})
 	if err != nil || on == nil || on.Message.Text() != "please continue" {
-		t.Fatalf("it goes on with %+v, %v", on, err)
+		t.Fatalf("the next request has %+v, %v", on, err)
 	}
 	if got, want := shown(append(all, on.Message)), "do it|I read.|call memory|a note|call checkpoint|"+saved+"|thinking|Waiting.|please continue|"; got != want {
 		t.Errorf("after it the model gets\n%s, want\n%s", got, want)
@@ -234,7 +234,7 @@ func TestSwipe(t *testing.T) {
 		t.Error("the conversation was changed")
 	}
 	if on, err := k.Chains.Continue[0].Ask(t.Context(), session.Ending{Since: all[:5]}); on != nil || err != nil {
-		t.Errorf("without a checkpoint it goes on with %+v, %v", on, err)
+		t.Errorf("without a checkpoint the next request has %+v, %v", on, err)
 	}
 }
 

@@ -67,7 +67,7 @@ const (
 )
 
 // Personas reads /minions/NAME.md of a project, with what all of them are told in /minions/_global.md. There is always one
-// of the name [DefaultPersona], which has instructions if there is no file of it.
+// of the name [DefaultPersona], which has built-in instructions where it has no file.
 func Personas(ctx context.Context, tree *vfs.Tree, instructions string) ([]Persona, error) {
 	common := ""
 	if data, _, err := tree.Read(ctx, minions+"/_global.md"); err == nil && isText(data) {

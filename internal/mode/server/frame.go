@@ -18,7 +18,7 @@ func frames(kind string) (policy, script string, ok bool) {
 	const size = `new ResizeObserver(() => parent.postMessage({height: document.documentElement.offsetHeight}, "*")).observe(document.documentElement);`
 	const heard = `addEventListener("message", (e) => { if (e.source !== parent || typeof e.data !== "string") return; `
 	switch kind {
-	case "still": // a drawing, of which no script runs
+	case "still": // a drawing: its scripts do not run
 		script = size + heard + `document.body.innerHTML = e.data; });`
 		policy = "img-src data:; style-src 'unsafe-inline'; font-src data:; script-src 'sha256-" + sum(script) + "'"
 	case "live": // a page with scripts, which reach nothing

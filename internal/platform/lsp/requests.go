@@ -289,7 +289,7 @@ func (l *Link) Search(ctx context.Context, query string) (all []Symbol, err erro
 	return all, err
 }
 
-// Hierarchy gives who calls what is at a place, whom it calls, or the types above and below it.
+// Hierarchy gives the callers of what is at a place, what it calls itself, or the types above and below it.
 func (l *Link) Hierarchy(ctx context.Context, kind Kind, d Document, at Position) (all []Symbol, err error) {
 	what, key := "callHierarchy/incomingCalls", "from"
 	can := func(c *capabilities) any { return c.CallHierarchy }
@@ -602,7 +602,7 @@ func (l *Link) Resolve(ctx context.Context, d Document, a Action) (all []FileEdi
 			}
 		}
 		if len(all) > 0 {
-			return errors.New("the action has edits and a command, of which burin can only do one")
+			return errors.New("the action has both edits and a command: burin can only do one of them")
 		}
 		all, err = c.execute(ctx, run)
 		return err

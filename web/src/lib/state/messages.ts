@@ -97,7 +97,7 @@ export interface Notice {
 }
 export type Turn = Prompt | Answer | Notice;
 
-/** Stub is a turn of which it is known which entries it has, not what they say. */
+/** Stub is a turn whose entries are known by their ids only, not by what they say. */
 export interface Stub {
   kind: Turn["kind"];
   id: string; // of its first entry
