@@ -26,14 +26,14 @@ func pictureRoute(s *Server) route {
 func picture(s *Server, w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	q := r.URL.Query()
-	n, err := strconv.Atoi(q.Get("n"))
-	if err != nil {
-		fail(w, http.StatusBadRequest, "", fmt.Errorf("n: %q is not a number", q.Get("n")))
-		return
-	}
 	h, err := s.handle(r, id)
 	if err != nil {
 		failed(w, err)
+		return
+	}
+	n, err := strconv.Atoi(q.Get("n"))
+	if err != nil {
+		fail(w, http.StatusBadRequest, "", fmt.Errorf("n: %q is not a number", q.Get("n")))
 		return
 	}
 	e, err := h.Transcript().Entry(q.Get("entry"))
@@ -47,7 +47,7 @@ func picture(s *Server, w http.ResponseWriter, r *http.Request) {
 	}
 	is, ok := e.Message.Content[n].(llm.Image)
 	if !ok || len(is.Data) == 0 {
-		fail(w, http.StatusNotFound, "", fmt.Errorf("piece %d of entry %s is no picture", n, e.ID))
+		fail(w, http.StatusNotFound, "", fmt.Errorf("piece %d of entry %s is not a picture", n, e.ID))
 		return
 	}
 	kind, show := kindOf(is.MIME)
