@@ -341,10 +341,11 @@ export class Open {
     this.syncing = (async () => {
       do {
         this.again = false;
-        await this.grow();
+        const was = this.leaf;
         const open = await this.client.call("GET /v1/sessions/{id}", { id: this.id });
         this.facts = open.facts;
-        this.leaf = open.facts.leaf ?? "";
+        if (this.leaf === was) this.leaf = open.facts.leaf ?? ""; // else the stream has told of a newer one
+        await this.grow(); // after the question for the leaf, which is in the tree then
         await this.show();
       } while (this.again);
     })()
@@ -364,15 +365,28 @@ export class Open {
 
   /** show makes the turns of the branch, and reads the newest. */
   private async show() {
-    const branch = stubs(this.tree.branch(this.leaf));
+    // What is said while the newest is read is part of it.
+    const asked = new Set<string>();
+    let branch: Stub[];
+    for (;;) {
+      if (this.leaf !== "" && !this.tree.has(this.leaf) && !asked.has(this.leaf)) {
+        asked.add(this.leaf);
+        await this.grow();
+        continue;
+      }
+      branch = stubs(this.tree.branch(this.leaf));
+      const newest = branch.slice(-AROUND).flatMap((s) => s.ids).filter((id) => !this.entries.has(id) && !asked.has(id));
+      if (newest.length === 0) break;
+      const next = newest.slice(-PAGE);
+      for (const id of next) asked.add(id);
+      await this.fetch(next);
+    }
     // Those that are as they were stay the same objects.
     for (let i = 0; i < branch.length; i++) {
       const was = this.branch[i];
       const is = branch[i]!;
       if (was?.id === is.id && was.ids.length === is.ids.length && was.ids.at(-1) === is.ids.at(-1)) branch[i] = was;
     }
-    const newest = branch.slice(-AROUND).flatMap((s) => s.ids).filter((id) => !this.entries.has(id));
-    for (let i = newest.length; i > 0; i -= PAGE) await this.fetch(newest.slice(Math.max(0, i - PAGE), i));
     this.built.clear(); // there may be other versions of them
     this.branch = branch;
     this.read++;

@@ -1,0 +1,87 @@
+import { expect, it, vi } from "vitest";
+import { Client, type Transport } from "../api/client";
+import { Open } from "./chat.svelte";
+
+/** A server with one chat, whose transcript grows while it is read. */
+class Server implements Transport {
+  entries: { id: string; role: string; text: string }[] = [];
+  before: Record<string, () => void> = {}; // what happens once before a request is answered
+  after: Record<string, () => void> = {}; // and before its answer arrives
+
+  say(role: string, text: string): string {
+    const id = `e${this.entries.length}`;
+    this.entries.push({ id, role, text });
+    return id;
+  }
+  request(path: string, init: RequestInit): Promise<Response> {
+    const what = path.split("?")[0]!.split("/").slice(2).join("/");
+    const once = (from: Record<string, () => void>) => {
+      const f = from[what];
+      delete from[what];
+      f?.();
+    };
+    once(this.before);
+    const body = init.body ? (JSON.parse(init.body as string) as { from?: number; ids?: string[] }) : {};
+    const answer = JSON.stringify(this.answer(what, body));
+    once(this.after);
+    return Promise.resolve(new Response(answer));
+  }
+  private answer(what: string, body: { from?: number; ids?: string[] }): unknown {
+    switch (what) {
+      case "chats/1":
+        return { id: "1", title: "" };
+      case "sessions/1":
+        return { facts: { leaf: this.entries.at(-1)?.id ?? "", working: false }, cursor: { epoch: "e", seq: 0 } };
+      case "sessions/1/nodes":
+        return { nodes: this.entries.map((e, i) => ({ id: e.id, type: "message", role: e.role, parent: i - 1, name: "", label: "" })).slice(body.from), total: this.entries.length };
+      case "sessions/1/entries":
+        return { entries: body.ids!.map((id) => ({ entry: { type: "message", id, message: this.entries.find((e) => e.id === id && { role: e.role, content: e.text }) } })) };
+      case "sessions/1/queue":
+        return {};
+      default:
+        return [];
+    }
+  }
+  follow() {
+    return { follow() {}, leave() {} };
+  }
+}
+
+vi.stubGlobal("cancelAnimationFrame", () => {});
+
+const shown = (o: Open) => Array.from({ length: o.count }, (_, i) => o.idOf(i)).join(" ");
+
+async function opened(): Promise<[Server, Open]> {
+  const server = new Server();
+  server.say("user", "one");
+  server.say("assistant", "two");
+  const open = new Open("1", new Client(server), server.follow(), () => {});
+  await open.load();
+  expect(shown(open)).toBe("e0 e1");
+  return [server, open];
+}
+
+const settled = async (o: Open) => {
+  for (let i = 0; i < 20; i++) {
+    expect(shown(o)).toContain("e0 e1"); // at no moment is what was there gone
+    await new Promise((r) => setTimeout(r));
+  }
+};
+
+it("stays in sight when it grows while it is read again", async () => {
+  const [server, open] = await opened();
+  server.before["sessions/1"] = () => server.say("user", "three");
+  open.hear({ event: { type: "auto_compaction_end" } } as never);
+  await settled(open);
+  expect(shown(open)).toBe("e0 e1 e2");
+});
+
+it("keeps what is said while it is read again", async () => {
+  const [server, open] = await opened();
+  const heard = (role: string, text: string) => () => open.hear({ event: { type: "message_end", message: { role, content: text }, entryId: server.say(role, text) } } as never);
+  server.before["sessions/1/nodes"] = heard("user", "three");
+  server.after["sessions/1/nodes"] = heard("assistant", "four");
+  open.hear({ event: { type: "auto_compaction_end" } } as never);
+  await settled(open);
+  expect(shown(open)).toBe("e0 e1 e2 e3");
+});
