@@ -197,6 +197,9 @@ func packaged(deb string, beside []string) (wrong []error) {
 		if page, is := strings.CutPrefix(name, "man/"); is {
 			want = append(want, "usr/share/man/man"+page[len(page)-1:]+"/"+page)
 		}
+		if strings.HasPrefix(name, "private/") {
+			want = append(want, "usr/share/burin/"+name)
+		}
 	}
 	fmt.Printf("%s installs:\n", filepath.Base(deb))
 	for _, name := range files {
@@ -296,7 +299,7 @@ func wanted() ([]string, error) {
 		files = append(files, filepath.ToSlash(name))
 		return err
 	})
-	for _, name := range []string{"man/burin.1", "completions/burin.bash", "completions/_burin", "completions/burin.fish", "completions/burin.ps1"} {
+	for _, name := range []string{"man/burin.1", "completions/burin.bash", "completions/_burin", "completions/burin.fish", "completions/burin.ps1", "private/burin.wasm.gz", "private/wasm_exec.js", "private/version"} {
 		if err == nil && !slices.Contains(files, name) {
 			err = fmt.Errorf("%s was not written", name)
 		}
@@ -404,6 +407,10 @@ func built(binary []byte, system, processor string) error {
 	}
 	if settings["vcs.revision"] == "" || info.Main.Version == "(devel)" {
 		return errors.New("the binary does not know its version")
+	}
+	// The loop of private projects is used by a binary of the same version.
+	if of, err := os.ReadFile(filepath.Join(".cache", "release", "private", "version")); err != nil || !strings.HasPrefix(string(of), info.Main.Version) {
+		return fmt.Errorf("the folder private is of %q, and the binary of %s", of, info.Main.Version)
 	}
 	return nil
 }

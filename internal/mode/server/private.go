@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -24,7 +27,10 @@ type Tab struct {
 }
 
 // secluded serves what browsers keep of private projects.
-type secluded struct{ kept *private.Store }
+type secluded struct {
+	kept    *private.Store
+	version string // of this program
+}
 
 // routes are the operations on it. All that is said there is sealed.
 func (s secluded) routes() []route {
@@ -158,22 +164,75 @@ var loopFiles embed.FS
 // loopPath is the worker that runs the loop of private projects; it has a policy of its own.
 const loopPath = "/private/worker.js"
 
-var errNoLoop = errors.New("this burin was built without the loop of private projects: run go generate ./internal/mode/server and build it again")
+// The files of the loop.
+const (
+	loopProgram = "burin.wasm.gz"
+	loopStart   = "wasm_exec.js"
+	loopVersion = "version" // of the burin that it belongs to; none: it isn't checked
+)
+
+var errNoLoop = errors.New("this burin came without the loop of private projects: keep the folder \"private\" of the release beside the program (see docs/private.md)")
+
+// loopOf finds the files of the loop: in this program, or where a release puts them. The binary
+// would be a tenth larger with them, and few people have private projects.
+func loopOf(built fs.FS, program, version string) (fs.FS, error) {
+	if _, err := fs.Stat(built, loopProgram); err == nil {
+		return built, nil
+	}
+	// An archive has its folder beside the program, a package has it in share.
+	bin := filepath.Dir(program)
+	for _, dir := range []string{filepath.Join(bin, "private"), filepath.Join(bin, "..", "share", "burin", "private")} {
+		if _, err := os.Stat(filepath.Join(dir, loopProgram)); err != nil {
+			continue
+		}
+		is, err := os.ReadFile(filepath.Join(dir, loopVersion))
+		if name := strings.TrimSpace(string(is)); err == nil && name != version {
+			return nil, fmt.Errorf("%w: %s is of %s, and this is %s", errNoLoop, dir, name, version)
+		}
+		return os.DirFS(dir), nil
+	}
+	return nil, errNoLoop
+}
+
+// loop is what loopOf finds for the program that runs, once.
+func loop(version string) func() (fs.FS, error) {
+	return sync.OnceValues(func() (fs.FS, error) {
+		built, err := fs.Sub(loopFiles, "private")
+		if err != nil {
+			return nil, err
+		}
+		program, err := os.Executable()
+		if err == nil {
+			program, err = filepath.EvalSymlinks(program)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errNoLoop, err)
+		}
+		return loopOf(built, program, version)
+	})
+}
 
 // pages are the worker that runs the loop of private projects, and the program that it loads.
 //
 // A worker has the policy of its own answer, not that of the page: only here may WebAssembly be
 // compiled, and only the providers of the project are reached.
 func (s secluded) pages() []page {
+	found := loop(s.version)
 	tag := sync.OnceValue(func() string {
-		data, _ := loopFiles.ReadFile("private/burin.wasm.gz") // who asks has opened it
+		files, _ := found()
+		data, _ := fs.ReadFile(files, loopProgram) // who asks has opened it
 		return fmt.Sprintf("\"%x\"", sha256.Sum256(data))
 	})
 	return []page{
 		{path: "GET " + loopPath, open: true, serve: func(w http.ResponseWriter, r *http.Request) {
-			start, err := loopFiles.ReadFile("private/wasm_exec.js")
+			files, err := found()
 			if err != nil {
-				failed(w, errNoLoop)
+				failed(w, err)
+				return
+			}
+			start, err := fs.ReadFile(files, loopStart)
+			if err != nil {
+				failed(w, err)
 				return
 			}
 			connect := []string{"'self'"}
@@ -196,9 +255,14 @@ func (s secluded) pages() []page {
 			_, _ = w.Write(append(append(start, '\n'), work...)) // who has gone reads nothing
 		}},
 		{path: "GET /private/burin.wasm", open: true, serve: func(w http.ResponseWriter, r *http.Request) {
-			f, err := loopFiles.Open("private/burin.wasm.gz")
+			files, err := found()
 			if err != nil {
-				failed(w, errNoLoop)
+				failed(w, err)
+				return
+			}
+			f, err := files.Open(loopProgram)
+			if err != nil {
+				failed(w, err)
 				return
 			}
 			defer f.Close() //nolint:errcheck // it is read only

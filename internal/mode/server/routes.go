@@ -112,7 +112,7 @@ func (s *Server) routes() []route {
 	all = append(all, finding{s.o.Finder}.routes()...)
 	all = append(all, attachments{s.o.Attachments}.routes()...)
 	all = append(all, s.fileRoutes()...)
-	all = append(all, secluded{s.o.Private}.routes()...)
+	all = append(all, secluded{s.o.Private, s.o.Version}.routes()...)
 	for _, m := range remote.Describe() {
 		o := route{
 			verb: "POST", path: "/v1/sessions/{id}/" + m.Name, needs: m.Needs, about: m.About,

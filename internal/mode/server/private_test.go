@@ -1,0 +1,60 @@
+package server
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// The loop of private projects is taken from the program, from beside it or from share, and
+// never from a burin of another version.
+func TestLoopOfPrivateProjects(t *testing.T) {
+	const version = "v1.2.3 0123456789ab"
+	root := t.TempDir()
+	program := filepath.Join(root, "bin", "burin")
+	has := func(dir, of string) string {
+		t.Helper()
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, content := range map[string]string{loopProgram: "loop in " + filepath.Base(filepath.Dir(dir)), loopVersion: of + "\n"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	is := func(want string, built fs.FS) {
+		t.Helper()
+		files, err := loopOf(built, program, version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := fs.ReadFile(files, loopProgram); err != nil || string(got) != want {
+			t.Errorf("found %q, %v, want %q", got, err, want)
+		}
+	}
+	none := fstest.MapFS{}
+	if _, err := loopOf(none, program, version); !errors.Is(err, errNoLoop) || !strings.Contains(err.Error(), "docs/private.md") {
+		t.Errorf("where there is none: %v", err)
+	}
+	has(filepath.Join(root, "share", "burin", "private"), version)
+	is("loop in burin", none)
+	beside := has(filepath.Join(root, "bin", "private"), version)
+	is("loop in bin", none)
+	is("its own", fstest.MapFS{loopProgram: {Data: []byte("its own")}})
+
+	has(beside, "v1.2.2")
+	if _, err := loopOf(none, program, version); !errors.Is(err, errNoLoop) || !strings.Contains(err.Error(), "is of v1.2.2, and this is "+version) {
+		t.Errorf("one of another version: %v", err)
+	}
+	// One without a version was built by hand.
+	if err := os.Remove(filepath.Join(beside, loopVersion)); err != nil {
+		t.Fatal(err)
+	}
+	is("loop in bin", none)
+}
