@@ -259,6 +259,7 @@ func (v *appVisit) walk(phone bool) {
 	v.shows("failed", "too much to do")
 	b.Eval(`document.querySelector('.wrong .button').click()`, nil)
 	b.Until(`document.body.innerText.includes('Now it worked.') && !document.querySelector('.wrong, [aria-busy=true], .go.stop')`)
+	b.Until(`!document.querySelector('[aria-label=Regenerate]:disabled')`)
 	b.Eval(`[...document.querySelectorAll('[aria-label=Regenerate]')].at(-1).click()`, nil)
 	b.Until(`document.body.innerText.includes('In fewer words') && !document.body.innerText.includes('Now it worked.') && !document.querySelector('[aria-busy=true], .go.stop')`)
 
@@ -301,7 +302,9 @@ func (v *appVisit) manages(phone bool) {
 	b.Eval(`history.back()`, nil)
 	b.Until(`document.body.innerText.includes('In fewer words')`)
 	was := v.at()
-	b.Eval(`[...document.querySelectorAll('[aria-label="Fork from here"]')][0].click()`, nil)
+	const long = `[...document.querySelectorAll('article')].find((a) => a.innerText.includes("package's documentation"))` // which isn't in the page at once
+	b.Until(long)
+	b.Eval(long+`.querySelector('[aria-label="Fork from here"]').click()`, nil)
 	b.Until(fmt.Sprintf(`location.pathname.startsWith('/c/') && location.pathname !== %q && document.body.innerText.includes("package's documentation") && !document.body.innerText.includes('In fewer words')`, was))
 
 	b.Eval(`dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true, cancelable: true}))`, nil)

@@ -191,6 +191,7 @@ func TestServeAppOffline(t *testing.T) {
 	b.Open(v.c.url + at)
 	b.Until(`document.body.innerText.includes('mammal') && document.body.innerText.includes('Offline')`)
 	b.Until(`document.querySelector('textarea').value === 'half a thought'`)
+	b.Until(`[...document.querySelectorAll('.chat')].some((e) => e.textContent.includes('okapi'))`) // the lists, too
 	v.shows("chat", "Offline", "What is an okapi?")
 
 	b.Eval(`navigator.serviceWorker.controller.postMessage('forget')`, nil)

@@ -42,7 +42,7 @@ const DATA = "data";
 const MOST = 800; // answers that are kept; the oldest go
 const APP = /^\/($|c\/|p\/|s$|s\/)/;
 /** What is read again without a connection: lists and transcripts. */
-const READ = /^\/v1\/(me|models|projects|chats(\/[^/]+)?|sessions(\/[^/]+)?|folders)$/;
+const READ = /^\/v1\/(me|models|preferences|projects|chats(\/[^/]+)?|sessions(\/[^/]+)?|folders)$/;
 const ASKED = /^\/v1\/sessions\/[^/]+\/(nodes|entries|queue|questions|agents|turns|turn_diff)$/;
 
 worker.addEventListener("install", (e) => {
@@ -83,7 +83,7 @@ worker.addEventListener("fetch", (e) => {
   } else if (request.method === "GET" && at.pathname.startsWith("/app/")) {
     e.respondWith(file(request));
   } else if ((request.method === "GET" && READ.test(at.pathname)) || (request.method === "POST" && ASKED.test(at.pathname))) {
-    e.respondWith(read(request));
+    e.respondWith(read(e));
   }
 });
 
@@ -108,14 +108,18 @@ async function file(request: Request): Promise<Response> {
 }
 
 /** read asks the server, and without one gives what it answered last. */
-async function read(request: Request): Promise<Response> {
+async function read(e: FetchEvent): Promise<Response> {
+  const { request } = e;
   const body = request.method === "POST" ? await request.clone().text() : "";
   const key = request.method === "GET" ? request.url : `${request.url}?asked=${await hash(body)}`;
   const data = await caches.open(DATA);
   try {
     const got = await fetch(request);
-    if (got.ok) await keep(data, key, got.clone());
-    else if (got.status === 401 || got.status === 423) await caches.delete(DATA);
+    if (got.ok) {
+      const copy = got.clone();
+      keeping = keeping.then(() => keep(data, key, copy)).catch(() => {}); // the answer counts also where it can't be kept
+      e.waitUntil(keeping);
+    } else if (got.status === 401 || got.status === 423) await caches.delete(DATA);
     return got;
   } catch {
     const kept = await data.match(key);
@@ -123,6 +127,7 @@ async function read(request: Request): Promise<Response> {
   }
 }
 
+let keeping: Promise<void> = Promise.resolve(); // one after the other
 let kept = 0;
 async function keep(data: Cache, key: string, answer: Response) {
   await data.delete(key); // so that the newest stand last

@@ -38,6 +38,7 @@ export class Open {
   private syncing: Promise<void> | undefined;
   private again = false;
   private ended = false; // the server has closed the chat
+  private told = 0; // counts what the stream said of whether it works
 
   readonly working = $derived(this.facts?.working === true || this.live !== undefined);
 
@@ -199,6 +200,7 @@ export class Open {
     if (m.facts) {
       const facts = m.facts as unknown as Facts;
       this.facts = facts;
+      this.told++;
       this.leaf = facts.leaf ?? "";
       if (this.ended) {
         // It was opened again, and may have said something before it was followed.
@@ -270,7 +272,11 @@ export class Open {
       case "auto_retry_end":
         this.retrying = "";
         break;
+      case "agent_start":
+        this.works(true);
+        break;
       case "agent_settled":
+        this.works(false);
         this.live = undefined;
         this.retrying = "";
         this.calls = new Map();
@@ -291,6 +297,11 @@ export class Open {
         void this.sync();
         break;
     }
+  }
+
+  private works(working: boolean) {
+    this.told++;
+    if (this.facts) this.facts = { ...this.facts, working };
   }
 
   /** piece takes a piece of an answer; all that come before the next frame are drawn at once. */
@@ -341,9 +352,9 @@ export class Open {
     this.syncing = (async () => {
       do {
         this.again = false;
-        const was = this.leaf;
+        const [was, told] = [this.leaf, this.told];
         const open = await this.client.call("GET /v1/sessions/{id}", { id: this.id });
-        this.facts = open.facts;
+        this.facts = this.told === told ? open.facts : { ...open.facts, working: this.facts?.working === true };
         if (this.leaf === was) this.leaf = open.facts.leaf ?? ""; // else the stream has told of a newer one
         await this.grow(); // after the question for the leaf, which is in the tree then
         await this.show();

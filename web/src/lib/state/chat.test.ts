@@ -5,6 +5,7 @@ import { Open } from "./chat.svelte";
 /** A server with one chat, whose transcript grows while it is read. */
 class Server implements Transport {
   entries: { id: string; role: string; text: string }[] = [];
+  working = false;
   before: Record<string, () => void> = {}; // what happens once before a request is answered
   after: Record<string, () => void> = {}; // and before its answer arrives
 
@@ -31,7 +32,7 @@ class Server implements Transport {
       case "chats/1":
         return { id: "1", title: "" };
       case "sessions/1":
-        return { facts: { leaf: this.entries.at(-1)?.id ?? "", working: false }, cursor: { epoch: "e", seq: 0 } };
+        return { facts: { leaf: this.entries.at(-1)?.id ?? "", working: this.working }, cursor: { epoch: "e", seq: 0 } };
       case "sessions/1/nodes":
         return { nodes: this.entries.map((e, i) => ({ id: e.id, type: "message", role: e.role, parent: i - 1, name: "", label: "" })).slice(body.from), total: this.entries.length };
       case "sessions/1/entries":
@@ -84,4 +85,21 @@ it("keeps what is said while it is read again", async () => {
   open.hear({ event: { type: "auto_compaction_end" } } as never);
   await settled(open);
   expect(shown(open)).toBe("e0 e1 e2 e3");
+});
+
+it("works from the beginning of a turn to its end, whatever comes late", async () => {
+  const [server, open] = await opened();
+  const hear = (type: string) => open.hear({ event: { type } } as never);
+  hear("agent_start");
+  expect(open.working).toBe(true);
+  server.working = true;
+  server.after["sessions/1"] = () => {
+    server.working = false;
+    hear("agent_settled"); // before the answer comes that says it works
+  };
+  hear("auto_compaction_end");
+  for (let i = 0; i < 20; i++) {
+    await new Promise((r) => setTimeout(r));
+    expect(open.working).toBe(false);
+  }
 });
