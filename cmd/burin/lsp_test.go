@@ -217,3 +217,49 @@ func TestLSPRenameOfFiftyFiles(t *testing.T) {
 		}
 	}
 }
+
+// The page's example of linters, with gofmt, which is there where Go is.
+func TestLSPLinterOfThePage(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("gofmt"); err != nil {
+		t.Skip("gofmt is not in PATH")
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "lsp.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(page), "## Linters that are programs")
+	_, after, _ = strings.Cut(after, "```json\n")
+	example, _, found := strings.Cut(after, "```")
+	if !found {
+		t.Fatal("the page has no example")
+	}
+	c := configure(t, "approval: full\n",
+		calls("edit", `{"path":"a.go","edits":[{"old":"func","new":"fun"}]}`, 100),
+		calls("lsp", `{"action":"diagnostics","path":"a.go"}`, 100), says("Done.", 100))
+	c.put("burin/lsp.json", example)
+	c.put("work/go.mod", "module example.com/a\n\ngo 1.24\n")
+	c.put("work/a.go", "package a\n\nfunc f() {}\n")
+	if out := c.burin("lsp"); !strings.Contains(out, "gofmt") || strings.Contains(out, "biome") {
+		t.Errorf("burin lsp: %s", out)
+	}
+	if out := c.burin("lsp", "test", "gofmt"); !strings.Contains(out, "gofmt answers") {
+		t.Errorf("burin lsp test: %s", out)
+	}
+	out := c.burin("-p", "do it")
+	if edited := c.result(1); !strings.Contains(edited, `New diagnostics:`) || !strings.Contains(edited, `a.go:3: error: expected declaration, found fun`) {
+		t.Errorf("the edit: %s\n%s", edited, out)
+	}
+	if asked := c.result(2); !strings.Contains(asked, "[gofmt]") {
+		t.Errorf("diagnostics: %s", asked)
+	}
+}
+
+func TestNoLSP(t *testing.T) {
+	t.Parallel()
+	c := withLanguage(t, "", nil, says("Done.", 100))
+	out := c.burin("-p", "do it", "--no-lsp")
+	if offered := c.offered(0); slices.Contains(offered, "lsp") || !slices.Contains(offered, "edit") {
+		t.Errorf("offered: %q\n%s", offered, out)
+	}
+}

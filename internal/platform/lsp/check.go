@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -35,6 +36,12 @@ func (l *Link) Before(ctx context.Context, docs []Document) (all []Diagnostic, k
 	if !l.Ready() {
 		return nil, false
 	}
+	if l.lints() {
+		ctx, stop := context.WithTimeout(ctx, l.patience(beforeEdit))
+		defer stop()
+		late, _ := l.await(ctx, docs)
+		return l.judged(), !late
+	}
 	l.enter()
 	defer l.leave()
 	if l.running() == nil && l.started() { // it has ended: the edit does not wait for the next process
@@ -59,13 +66,6 @@ func (l *Link) Before(ctx context.Context, docs []Document) (all []Diagnostic, k
 	}
 	known = len(versions) == 0 || c.settle(ctx, versions, seq)
 	return c.diagnostics(), known
-}
-
-// miss notes that a deadline has passed.
-func (l *Link) miss() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.missed++
 }
 
 // startsFirst reports whether the program is being started for the first time: that is worth a wait.
@@ -93,6 +93,9 @@ func (c *client) sequence() uint64 {
 // what the server thinks of them. It gives all its diagnostics; late is true if it may not have
 // said all yet.
 func (l *Link) After(ctx context.Context, docs []Document, wait time.Duration) (all []Diagnostic, late bool) {
+	if l.lints() {
+		return l.judgeAfter(ctx, docs, wait)
+	}
 	c := l.running()
 	if c == nil && !l.startsFirst() {
 		return nil, true
@@ -104,7 +107,7 @@ func (l *Link) After(ctx context.Context, docs []Document, wait time.Duration) (
 	if c == nil {
 		var err error
 		if c, err = l.connect(ctx); err != nil {
-			l.miss()
+			l.met(false)
 			return nil, true
 		}
 	}
@@ -123,18 +126,44 @@ func (l *Link) After(ctx context.Context, docs []Document, wait time.Duration) (
 		c.saved(d.Path)
 	}
 	late = !c.settle(ctx, versions, seq)
-	if late {
-		l.miss()
-	} else {
-		l.mu.Lock()
-		l.missed, l.failures = 0, 0
-		l.mu.Unlock()
-	}
+	l.met(!late)
 	return c.diagnostics(), late
+}
+
+// met notes whether a deadline was met.
+func (l *Link) met(met bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if met {
+		l.missed, l.failures = 0, 0
+	} else {
+		l.missed++
+	}
+}
+
+// judgeAfter is After for a program that is run for each file.
+func (l *Link) judgeAfter(ctx context.Context, docs []Document, wait time.Duration) (all []Diagnostic, late bool) {
+	ctx, stop := context.WithTimeout(ctx, l.patience(wait))
+	defer stop()
+	late, err := l.await(ctx, docs)
+	if err == nil {
+		l.met(!late)
+	}
+	return l.judged(), late
 }
 
 // Diagnose gives what the server has to say of files, once it has looked at them.
 func (l *Link) Diagnose(ctx context.Context, docs []Document) (all []Diagnostic, late bool, err error) {
+	if l.lints() {
+		paths := []string{}
+		for _, d := range docs {
+			paths = append(paths, d.Path)
+		}
+		if late, err = l.await(ctx, docs); err != nil {
+			return nil, true, fmt.Errorf("%s: %w", l.server.Name, err)
+		}
+		return l.judged(paths...), late, nil
+	}
 	err = l.with(ctx, func(c *client) error {
 		seq := c.sequence()
 		versions := map[string]int{}
@@ -157,6 +186,9 @@ func (l *Link) Diagnose(ctx context.Context, docs []Document) (all []Diagnostic,
 
 // All gives what the server has said of all files so far.
 func (l *Link) All() []Diagnostic {
+	if l.lints() {
+		return l.judged()
+	}
 	if c := l.running(); c != nil {
 		return c.diagnostics()
 	}

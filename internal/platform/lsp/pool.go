@@ -56,7 +56,7 @@ func (p *Pool) Link(s *Server, root string) *Link {
 	defer p.mu.Unlock()
 	l := p.links[key]
 	if l == nil {
-		l = &Link{pool: p, server: s, root: root, gate: make(chan struct{}, 1), closed: p.closed}
+		l = &Link{pool: p, server: s, root: root, gate: make(chan struct{}, 1), closed: p.closed, linter: linter{room: make(chan struct{}, lintsAtOnce)}}
 		p.links[key] = l
 	}
 	return l
@@ -122,6 +122,7 @@ type Link struct {
 	server *Server
 	root   string
 	gate   chan struct{} // held by who starts or ends the server
+	linter linter        // of a program that is run for each file
 
 	mu       sync.Mutex
 	client   *client // nil: it does not run
@@ -152,7 +153,8 @@ const (
 	Stopped  State = "stopped" // it starts with the next request
 	Starting State = "starting"
 	Running  State = "running"
-	Failed   State = "failed" // it is tried again after a while
+	Failed   State = "failed"  // it is tried again after a while
+	OnCall   State = "on call" // a program that is run for each file
 )
 
 // Status is how a server is.
@@ -184,8 +186,17 @@ func (l *Link) Status() Status {
 		s.State, s.Err = Failed, l.err.Error()
 	case c != nil:
 		s.State, s.Err = Failed, c.why().Error()
+	case l.lints():
+		s.State = OnCall
 	}
 	l.mu.Unlock()
+	if l.lints() {
+		for _, d := range l.judged() {
+			if d.Severity == SeverityError {
+				s.Errors++
+			}
+		}
+	}
 	if s.State != Running {
 		return s
 	}
@@ -319,6 +330,9 @@ func (l *Link) start() (*client, error) {
 
 // Start starts the server unless it runs.
 func (l *Link) Start(ctx context.Context) error {
+	if l.lints() {
+		return l.tryLinter(ctx)
+	}
 	_, err := l.connect(ctx)
 	return err
 }
@@ -344,6 +358,12 @@ func (l *Link) end(forGood bool) {
 	if c != nil {
 		c.close()
 	}
+	if forGood {
+		l.linter.running.Wait() // the end of the pool has ended them
+	}
+	l.linter.mu.Lock()
+	l.linter.files = nil
+	l.linter.mu.Unlock()
 }
 
 // Restart ends the server, and forgets its failures. The next request starts it.
@@ -383,6 +403,9 @@ func (l *Link) leave() {
 
 // with runs a request, and once more with a new process if the server ends meanwhile.
 func (l *Link) with(ctx context.Context, request func(c *client) error) error {
+	if l.lints() {
+		return fmt.Errorf("%s: %w", l.server.Name, ErrUnsupported)
+	}
 	l.enter()
 	defer l.leave()
 	for again := false; ; again = true {
