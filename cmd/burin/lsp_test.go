@@ -255,6 +255,16 @@ func TestLSPLinterOfThePage(t *testing.T) {
 	}
 }
 
+// Of a server that looks at the whole project on request, the model gets all.
+func TestLSPDiagnosticsOfTheProject(t *testing.T) {
+	t.Parallel()
+	c := withLanguage(t, "", []string{"pull", "workspace"}, calls("lsp", `{"action":"diagnostics"}`, 100), says("Done.", 100))
+	out := c.burin("-p", "do it")
+	if all := c.result(1); !strings.Contains(all, `all.txt:1: error: an error: ERR of the whole project`) || strings.Contains(all, "so far") {
+		t.Errorf("diagnostics: %s\n%s", all, out)
+	}
+}
+
 func TestNoLSP(t *testing.T) {
 	t.Parallel()
 	c := withLanguage(t, "", nil, says("Done.", 100))

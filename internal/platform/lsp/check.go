@@ -64,7 +64,7 @@ func (l *Link) Before(ctx context.Context, docs []Document) (all []Diagnostic, k
 			versions[d.Path] = v
 		}
 	}
-	known = len(versions) == 0 || c.settle(ctx, versions, seq)
+	known = len(versions) == 0 || c.settle(ctx, versions, seq) != partly
 	return c.diagnostics(), known
 }
 
@@ -125,9 +125,9 @@ func (l *Link) After(ctx context.Context, docs []Document, wait time.Duration) (
 	for _, d := range docs {
 		c.saved(d.Path)
 	}
-	late = !c.settle(ctx, versions, seq)
-	l.met(!late)
-	return c.diagnostics(), late
+	how := c.settle(ctx, versions, seq)
+	l.met(how != partly)
+	return c.diagnostics(), how != wholly // what may come of silence is told later, too
 }
 
 // met notes whether a deadline was met.
@@ -174,7 +174,7 @@ func (l *Link) Diagnose(ctx context.Context, docs []Document) (all []Diagnostic,
 				versions[d.Path] = v
 			}
 		}
-		late = len(versions) > 0 && !c.settle(ctx, versions, seq)
+		late = len(versions) > 0 && c.settle(ctx, versions, seq) == partly
 		if why := c.why(); why != nil {
 			return why
 		}
@@ -182,6 +182,76 @@ func (l *Link) Diagnose(ctx context.Context, docs []Document) (all []Diagnostic,
 		return nil
 	})
 	return all, late, err
+}
+
+// surveyTime is how long a server may take to look at its whole project, surveyStart how long to
+// wait for the first word of one that has to tell by itself.
+const (
+	surveyTime  = 10 * time.Second
+	surveyStart = 2 * time.Second
+)
+
+// Survey has the server look at all files of its project, where it can: those that can be asked for
+// that are asked, others tell by themselves what they find as they start. whole says that the server
+// has been asked and has answered; [Link.All] has what it found.
+func (l *Link) Survey(ctx context.Context) (whole bool, err error) {
+	if l.lints() {
+		return false, nil
+	}
+	err = l.with(ctx, func(c *client) error {
+		ctx, stop := context.WithTimeout(ctx, surveyTime)
+		defer stop()
+		if options, _ := c.caps.Diagnostic.(map[string]any); options["workspaceDiagnostics"] == true {
+			var r struct {
+				Items []struct {
+					URI   string           `json:"uri"`
+					Kind  string           `json:"kind"`
+					Items []wireDiagnostic `json:"items"`
+				} `json:"items"`
+			}
+			if err := c.patient(ctx, "workspace/diagnostic", map[string]any{"previousResultIds": []string{}}, &r); err != nil {
+				if ctx.Err() != nil { // some answer only once something changes
+					return nil
+				}
+				return err
+			}
+			for _, one := range r.Items {
+				if path, err := pathOf(one.URI); err == nil && one.Kind != "unchanged" {
+					c.publish(c.pulled, path, -1, one.Items)
+				}
+			}
+			whole = true
+			return nil
+		}
+		c.rest(ctx)
+		return nil
+	})
+	return whole, err
+}
+
+// rest waits until the server has no work that it tells of, and is quiet.
+func (c *client) rest(ctx context.Context) {
+	began := time.Now()
+	timer := time.NewTimer(quiet)
+	defer timer.Stop()
+	for {
+		c.mu.Lock()
+		news, said, works := c.news, !c.last.IsZero(), len(c.progress) > 0
+		since := time.Since(c.last)
+		c.mu.Unlock()
+		if !works && (said && since >= 2*quiet || !said && time.Since(began) >= surveyStart) {
+			return
+		}
+		timer.Reset(quiet)
+		select {
+		case <-news:
+		case <-timer.C:
+		case <-c.done:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // All gives what the server has said of all files so far.
