@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -262,6 +263,54 @@ func TestLSPDiagnosticsOfTheProject(t *testing.T) {
 	out := c.burin("-p", "do it")
 	if all := c.result(1); !strings.Contains(all, `all.txt:1: error: an error: ERR of the whole project`) || strings.Contains(all, "so far") {
 		t.Errorf("diagnostics: %s\n%s", all, out)
+	}
+}
+
+// The servers of a running session are seen, read and restarted from outside.
+func TestLSPOfRunningSessions(t *testing.T) {
+	t.Parallel()
+	turn, asked, release := held("Done.")
+	c := withLanguage(t, "", []string{"wordy"}, warm(), turn)
+	if out := c.burin("lsp", "status"); !strings.Contains(out, "no running session has language servers") {
+		t.Errorf("before: %s", out)
+	}
+	running := c.start("-p", "do it")
+	<-asked
+	var status []struct {
+		ID, State, Session string
+		Memory             int64
+		Errors, Starts     int
+	}
+	state := func() string {
+		out := c.burin("lsp", "status", "--json")
+		status = nil
+		if err := json.Unmarshal([]byte(out), &status); err != nil || len(status) != 1 {
+			t.Fatalf("status: %v, %s", err, out)
+		}
+		return status[0].State
+	}
+	if got := state(); got != "running" || status[0].ID != "scripted" || status[0].Errors != 1 || status[0].Starts != 1 || runtime.GOOS == "linux" && status[0].Memory < 1<<20 {
+		t.Errorf("status: %+v", status)
+	}
+	id := status[0].Session
+	if out := c.burin("lsp", "status", "--session", id[:6]); !strings.Contains(out, "scripted  running") {
+		t.Errorf("as a table: %s", out)
+	}
+	if out := c.burin("lsp", "log", "scripted"); !strings.Contains(out, "ready to serve") {
+		t.Errorf("log: %s", out)
+	}
+	if out := c.burin("lsp", "restart", "gopls"); !strings.Contains(out, `no running session in this folder has a language server "gopls"`) {
+		t.Errorf("restart of another one: %s", out)
+	}
+	if out := c.burin("lsp", "restart"); !strings.Contains(out, "scripted ended") {
+		t.Errorf("restart: %s", out)
+	}
+	if got := state(); got != "stopped" {
+		t.Errorf("after the restart: %+v", status)
+	}
+	close(release)
+	if err := running.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -164,6 +164,8 @@ type Status struct {
 	Path  string `json:"path"`
 	State State  `json:"state"`
 	PID   int    `json:"pid,omitempty"`
+	// Memory is how many bytes it and what it started have; 0 is unknown.
+	Memory int64 `json:"memory,omitempty"`
 	// Starts counts how often the program was started, Documents the open ones.
 	Starts    int      `json:"starts"`
 	Documents int      `json:"documents"`
@@ -201,6 +203,7 @@ func (l *Link) Status() Status {
 		return s
 	}
 	s.PID = c.cmd.Process.Pid
+	s.Memory = process.Memory(s.PID)
 	c.mu.Lock()
 	s.Documents = len(c.docs)
 	for _, title := range c.progress {

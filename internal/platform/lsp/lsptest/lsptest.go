@@ -20,7 +20,7 @@ import (
 const Marker = "language-server-for-tests"
 
 // Main runs the server if the program was started as it. Tests call it in TestMain, and start their
-// own executable with Marker and options: junk, broken, child=FILE, encoding=NAME, pull, workspace, mute,
+// own executable with Marker and options: junk, broken, child=FILE, encoding=NAME, pull, workspace, mute, wordy,
 // die-once=FILE, die, hang, flood, busy, deaf; unsaid: it does not repeat that a document has no
 // problems; later=DURATION: it says later what it thinks of one, with the time when it does.
 func Main() {
@@ -68,6 +68,9 @@ func (s *scripted) serve(in io.Reader) {
 	if _, ok := s.option("broken"); ok {
 		fmt.Fprintln(os.Stderr, "a library is missing")
 		os.Exit(3)
+	}
+	if _, ok := s.option("wordy"); ok {
+		fmt.Fprintln(os.Stderr, "ready to serve")
 	}
 	if file, ok := s.option("child"); ok {
 		cmd := exec.Command("sleep", "600")
