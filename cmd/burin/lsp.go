@@ -30,7 +30,8 @@ whose kind of project this is. Nothing is started.
 		RunE: func(*cobra.Command, []string) error { return listLanguageServers(p, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.AddCommand(lspTestCommand(p), lspStatusCommand(p), lspLogCommand(p), lspRestartCommand(p))
+	cmd.AddCommand(lspTestCommand(p))
+	cmd.AddCommand(lspRunningCommands(p)...)
 	return cmd
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -59,7 +60,7 @@ func runningServers(ctx context.Context, p *program, which string, here bool) (a
 		process    int
 		name, root string
 	}
-	known := map[key]bool{}
+	var known []key
 	for _, r := range sessions {
 		if dir != "" && r.Dir != dir {
 			continue
@@ -72,8 +73,8 @@ func runningServers(ctx context.Context, p *program, which string, here bool) (a
 			continue
 		}
 		for _, s := range list {
-			if k := (key{r.PID, s.Name, s.Root}); !known[k] {
-				known[k] = true
+			if k := (key{r.PID, s.Name, s.Root}); !slices.Contains(known, k) {
+				known = append(known, k)
 				all = append(all, runningServer{s, r.ID, r.Path})
 			}
 		}
@@ -90,149 +91,119 @@ func serversOf(ctx context.Context, at owner.Place, path string) ([]session.Lang
 	return h.Languages().List(ctx)
 }
 
-func lspStatusCommand(p *program) *cobra.Command {
-	var which string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "status", Short: "Show the language servers of running sessions", Args: arguments(0, 0),
-		Long: `Show the language servers of running sessions: whether they run, how much memory they use,
+// lspRunningCommands are about the language servers of running sessions.
+func lspRunningCommands(p *program) []*cobra.Command {
+	takes := arguments(0, 1)
+	make := func(name, short, long string, here bool, run func(ctx context.Context, all []runningServer, asJSON bool) error) *cobra.Command {
+		var which string
+		var asJSON bool
+		cmd := &cobra.Command{
+			Use: name + " [NAME]", Short: short, Long: long, Args: takes,
+			RunE: func(cmd *cobra.Command, args []string) error {
+				all, err := runningServers(cmd.Context(), p, which, here)
+				if err != nil {
+					return err
+				}
+				if len(args) > 0 {
+					all = slices.DeleteFunc(all, func(s runningServer) bool { return s.Name != args[0] && s.ID != args[0] })
+				}
+				if here && len(all) == 0 {
+					return usage("no running session in this folder has language servers, or this one: burin lsp status lists those of all folders, --session chooses one")
+				}
+				return run(cmd.Context(), all, asJSON)
+			},
+		}
+		cmd.Flags().StringVar(&which, "session", "", "of this session only, by its id, in whatever folder")
+		if !here {
+			cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+		}
+		return cmd
+	}
+	return []*cobra.Command{
+		make("status", "Show the language servers of running sessions",
+			`Show the language servers of running sessions: whether they run, how much memory they use,
 how many errors they know of, what they are busy with, and why one failed.
 
   burin lsp status
-  burin lsp status --session 1f9d --json`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := runningServers(cmd.Context(), p, which, false)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				if all == nil {
-					all = []runningServer{}
-				}
-				return p.writeJSON(all)
-			}
-			if len(all) == 0 {
-				fmt.Fprintln(p.err, "no running session has language servers")
-				return nil
-			}
-			w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tSTATE\tMEMORY\tERRORS\tSTARTS\tSESSION\tFOLDER\tNOTE")
-			for _, s := range all {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", prose.Inline(s.Name), prose.Inline(s.State), memoryWords(s.Memory), s.Errors, s.Starts,
-					prose.Inline(s.Session), prose.Inline(words.ShortPath(s.Root)), prose.Row(cmp.Or(s.Error, strings.Join(s.Work, ", ")), 100))
-			}
-			return w.Flush()
-		},
-	}
-	cmd.Flags().StringVar(&which, "session", "", "of this session only, by its id")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
-}
-
-func memoryWords(bytes int64) string {
-	if bytes == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%d MB", (bytes+1<<19)>>20)
-}
-
-// namedServers finds the servers with a name, or an id, in the sessions of this folder.
-func namedServers(ctx context.Context, p *program, which, name string) (found []runningServer, err error) {
-	all, err := runningServers(ctx, p, which, true)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range all {
-		if name == "" || s.Name == name || s.ID == name {
-			found = append(found, s)
-		}
-	}
-	if len(found) == 0 {
-		if name == "" {
-			return nil, usage("no running session in this folder has language servers: burin lsp status lists those of all folders, --session chooses one")
-		}
-		return nil, usage("no running session in this folder has a language server %q: burin lsp status lists those of all folders, --session chooses one", name)
-	}
-	return found, nil
-}
-
-func lspLogCommand(p *program) *cobra.Command {
-	var which string
-	cmd := &cobra.Command{
-		Use: "log NAME", Short: "Show the log of a running session's language server", Args: arguments(1, 1),
-		Long: `Show the end of the log of a language server that running sessions of this folder use, at most
-32 KB: what it wrote to standard error and what it sent as messages.
+  burin lsp status gopls --session 1f9d --json`, false, func(_ context.Context, all []runningServer, asJSON bool) error {
+				return showServers(p, all, asJSON)
+			}),
+		make("log", "Show the logs of running sessions' language servers",
+			`Show the end of the log of each language server that running sessions of this folder use, or
+of one, at most 32 KB: what it wrote to standard error and what it sent as messages.
 
   burin lsp log gopls
-  burin lsp log gopls --session 1f9d`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			found, err := namedServers(cmd.Context(), p, which, args[0])
-			if err != nil {
-				return err
-			}
-			at, err := p.place()
-			if err != nil {
-				return err
-			}
-			for _, s := range found {
-				if len(found) > 1 {
-					fmt.Fprintf(p.out, "== %s, session %s, %s\n", prose.Inline(s.Name), prose.Inline(s.Session), prose.Inline(s.Root))
-				}
-				h, err := at.Glance(cmd.Context(), s.path)
-				if err != nil {
+  burin lsp log --session 1f9d`, true, func(ctx context.Context, all []runningServer, _ bool) error {
+				return reachServers(ctx, p, all, func(l session.Languages, s *runningServer) error {
+					text, err := l.Log(ctx, s.ID)
+					if len(all) > 1 {
+						fmt.Fprintf(p.out, "== %s, session %s\n", prose.Inline(s.ID), prose.Inline(s.Session))
+					}
+					if text == "" && err == nil {
+						text = "(empty)"
+					}
+					fmt.Fprintln(p.out, prose.Clean(text, 4))
 					return err
-				}
-				text, err := h.Languages().Log(cmd.Context(), s.ID)
-				_ = h.Close() // it only leaves
-				if err != nil {
-					return err
-				}
-				if text == "" {
-					fmt.Fprintf(p.err, "%s has written nothing\n", prose.Inline(s.Name))
-					continue
-				}
-				fmt.Fprintln(p.out, prose.Clean(text, 4))
-			}
-			return nil
-		},
-	}
-	cmd.Flags().StringVar(&which, "session", "", "of this session, by its id, in whatever folder")
-	return cmd
-}
-
-func lspRestartCommand(p *program) *cobra.Command {
-	var which string
-	cmd := &cobra.Command{
-		Use: "restart [NAME]", Short: "Restart language servers of running sessions", Args: arguments(0, 1),
-		Long: `End the language servers that running sessions of this folder use, or one. burin forgets that
+				})
+			}),
+		make("restart", "Restart language servers of running sessions",
+			`End the language servers that running sessions of this folder use, or one. burin forgets that
 they failed; each starts again with the next edit or request.
 
   burin lsp restart
-  burin lsp restart gopls --session 1f9d`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			found, err := namedServers(cmd.Context(), p, which, strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			at, err := p.place()
-			if err != nil {
-				return err
-			}
-			for _, s := range found {
-				h, err := at.Attach(cmd.Context(), s.path, "lsp", remote.Steer)
-				if err != nil {
+  burin lsp restart gopls --session 1f9d`, true, func(ctx context.Context, all []runningServer, _ bool) error {
+				return reachServers(ctx, p, all, func(l session.Languages, s *runningServer) error {
+					err := l.Restart(ctx, s.ID)
+					if err == nil {
+						fmt.Fprintf(p.out, "%s ended; it starts with the next edit or request\n", prose.Inline(s.ID))
+					}
 					return err
-				}
-				err = h.Languages().Restart(cmd.Context(), s.ID)
-				_ = h.Close() // it only leaves
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(p.out, "%s ended; it starts with the next edit or request\n", prose.Inline(s.ID))
-			}
-			return nil
-		},
+				})
+			}),
 	}
-	cmd.Flags().StringVar(&which, "session", "", "of this session, by its id, in whatever folder")
-	return cmd
+}
+
+func showServers(p *program, all []runningServer, asJSON bool) error {
+	if asJSON {
+		if all == nil {
+			all = []runningServer{}
+		}
+		return p.writeJSON(all)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(p.err, "no running session has language servers")
+		return nil
+	}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tSTATE\tMEMORY\tERRORS\tSTARTS\tSESSION\tFOLDER\tNOTE")
+	for i := range all {
+		s := &all[i]
+		memory := "-"
+		if s.Memory > 0 {
+			memory = fmt.Sprintf("%d MB", (s.Memory+1<<19)>>20)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", prose.Inline(s.Name), prose.Inline(s.State), memory, s.Errors, s.Starts,
+			prose.Inline(s.Session), prose.Inline(words.ShortPath(s.Root)), prose.Row(cmp.Or(s.Error, strings.Join(s.Work, ", ")), 100))
+	}
+	return w.Flush()
+}
+
+// reachServers does something with servers, in the sessions that have them.
+func reachServers(ctx context.Context, p *program, all []runningServer, do func(session.Languages, *runningServer) error) error {
+	at, err := p.place()
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		h, err := at.Attach(ctx, all[i].path, "lsp", remote.Steer)
+		if err != nil {
+			return err
+		}
+		err = do(h.Languages(), &all[i])
+		_ = h.Close() // it only leaves
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

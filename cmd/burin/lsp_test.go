@@ -299,7 +299,7 @@ func TestLSPOfRunningSessions(t *testing.T) {
 	if out := c.burin("lsp", "log", "scripted"); !strings.Contains(out, "ready to serve") {
 		t.Errorf("log: %s", out)
 	}
-	if out := c.burin("lsp", "restart", "gopls"); !strings.Contains(out, `no running session in this folder has a language server "gopls"`) {
+	if out := c.burin("lsp", "restart", "gopls"); !strings.Contains(out, `no running session in this folder has language servers, or this one`) {
 		t.Errorf("restart of another one: %s", out)
 	}
 	if out := c.burin("lsp", "restart"); !strings.Contains(out, "scripted ended") {

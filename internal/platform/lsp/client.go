@@ -191,11 +191,15 @@ func (c *client) follow(out io.Reader) {
 
 // explain adds the last words of the log to an error.
 func (c *client) explain(err error) error {
-	if words := c.log.String(); words != "" {
-		lines := strings.Split(words, "\n")
-		return fmt.Errorf("%w: %s", err, prose.Short(prose.Inline(lines[len(lines)-1]), 300))
+	return withLastLine(err, c.log.String())
+}
+
+// withLastLine adds the last line of a log to an error.
+func withLastLine(err error, log string) error {
+	if log == "" {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %s", err, prose.Short(prose.Inline(log[strings.LastIndexByte(log, '\n')+1:]), 300))
 }
 
 // kill ends the process, and waits for its end.
@@ -736,6 +740,12 @@ func (c *client) diagnostics(paths ...string) []Diagnostic {
 			all = append(all, c.diagnostic(path, t, &w))
 		}
 	}
+	sortDiagnostics(all)
+	return all
+}
+
+// sortDiagnostics sorts by file, the worst first in each.
+func sortDiagnostics(all []Diagnostic) {
 	slices.SortStableFunc(all, func(a, b Diagnostic) int {
 		if a.Path != b.Path {
 			return strings.Compare(a.Path, b.Path)
@@ -745,7 +755,6 @@ func (c *client) diagnostics(paths ...string) []Diagnostic {
 		}
 		return a.Range.Start.Line - b.Range.Start.Line
 	})
-	return all
 }
 
 func (c *client) diagnostic(path string, t *text, w *wireDiagnostic) Diagnostic {

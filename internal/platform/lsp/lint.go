@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -80,9 +79,9 @@ func (l *Link) judge(d Document) (*judgement, error) {
 	case l.closed:
 		l.mu.Unlock()
 		return nil, errClosed
-	case l.failures > 0 && time.Since(l.failed) < backoff(l.failures):
+	case l.resting() != nil:
 		defer l.mu.Unlock()
-		return nil, fmt.Errorf("%s: %w; burin tries again in %s", l.server.Name, l.err, (backoff(l.failures) - time.Since(l.failed)).Round(time.Second))
+		return nil, l.resting()
 	}
 	l.starts++
 	t.running.Add(1)
@@ -126,15 +125,12 @@ func (l *Link) runLinter(d Document) ([]Diagnostic, error) {
 	case <-ctx.Done():
 		return nil, errClosed
 	}
-	policy, env, err := l.pool.o.Confine()
+	o, err := l.pool.confined()
 	if err != nil {
 		return nil, err
 	}
-	o := process.Options{Dir: l.root, Env: l.pool.o.Environ, Sandbox: policy}
-	if env != nil {
-		o.Env = slices.Concat(o.Env, env)
-	}
-	cmd, err := process.CommandContext(ctx, o, l.server.Path, append(slices.Clone(l.server.Args), d.Path)...)
+	o.Dir = l.root
+	cmd, err := process.CommandContext(ctx, o, l.server.Path, slices.Concat(l.server.Args, []string{d.Path})...)
 	if err != nil {
 		return nil, err
 	}
@@ -158,8 +154,7 @@ func (l *Link) runLinter(d Document) ([]Diagnostic, error) {
 	}
 	found, failure := formats()[l.server.Format](out.text.Bytes(), newText(d.Data))
 	if err != nil && (failure != nil || len(found) == 0) { // who finds something may end with an error, too
-		words := strings.Split(cmp.Or(log.String(), prose.Clean(strings.TrimSpace(out.text.String()), 4)), "\n")
-		return nil, fmt.Errorf("it failed: %w: %s", err, prose.Short(prose.Inline(words[len(words)-1]), 300))
+		return nil, withLastLine(fmt.Errorf("it failed: %w", err), cmp.Or(log.String(), strings.TrimSpace(out.text.String())))
 	}
 	if failure != nil {
 		return nil, fmt.Errorf("read what it wrote as %s: %w", l.server.Format, failure)
@@ -173,12 +168,6 @@ func (l *Link) runLinter(d Document) ([]Diagnostic, error) {
 		f.Message, f.Code = prose.Short(prose.Inline(f.Message), maxMessageText), prose.Short(prose.Inline(f.Code), 80)
 		f.Source = prose.Short(prose.Inline(cmp.Or(f.Source, l.server.Name)), 60)
 	}
-	slices.SortStableFunc(found, func(a, b Diagnostic) int {
-		if a.Severity != b.Severity {
-			return int(a.Severity - b.Severity)
-		}
-		return a.Range.Start.Line - b.Range.Start.Line
-	})
 	return found, nil
 }
 
@@ -226,11 +215,12 @@ func (l *Link) await(ctx context.Context, docs []Document) (late bool, err error
 func (l *Link) judged(paths ...string) (all []Diagnostic) {
 	l.linter.mu.Lock()
 	defer l.linter.mu.Unlock()
-	for _, path := range slices.Sorted(maps.Keys(l.linter.files)) {
+	for path, j := range l.linter.files {
 		if len(paths) == 0 || slices.Contains(paths, path) {
-			all = append(all, l.linter.files[path].found...)
+			all = append(all, j.found...)
 		}
 	}
+	sortDiagnostics(all)
 	return all
 }
 

@@ -234,6 +234,28 @@ func backoff(failures int) time.Duration {
 	return min(time.Second<<min(failures-1, 10), time.Minute)
 }
 
+// resting says why the program isn't started now; nil if it may be. l.mu is held.
+func (l *Link) resting() error {
+	if l.failures == 0 {
+		return nil
+	}
+	left := backoff(l.failures) - time.Since(l.failed)
+	if left <= 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %w; burin tries again in %s", l.server.Name, l.err, left.Round(time.Second))
+}
+
+// confined says how programs run.
+func (p *Pool) confined() (o process.Options, err error) {
+	policy, env, err := p.o.Confine()
+	o = process.Options{Env: p.o.Environ, Sandbox: policy}
+	if env != nil {
+		o.Env = slices.Concat(o.Env, env)
+	}
+	return o, err
+}
+
 // running is the server if it runs.
 func (l *Link) running() *client {
 	l.mu.Lock()
@@ -296,19 +318,15 @@ func (l *Link) start() (*client, error) {
 	case l.client != nil:
 		defer l.mu.Unlock()
 		return l.client, nil
-	case l.failures > 0 && time.Since(l.failed) < backoff(l.failures):
+	case l.resting() != nil:
 		defer l.mu.Unlock()
-		return nil, fmt.Errorf("%s: %w; burin tries again in %s", l.server.Name, l.err, (backoff(l.failures) - time.Since(l.failed)).Round(time.Second))
+		return nil, l.resting()
 	}
 	l.starting = true
 	l.starts++
 	l.mu.Unlock()
-	policy, env, err := l.pool.o.Confine()
+	o, err := l.pool.confined()
 	if err == nil {
-		o := process.Options{Env: l.pool.o.Environ, Sandbox: policy}
-		if env != nil {
-			o.Env = slices.Concat(o.Env, env)
-		}
 		ctx, stop := context.WithTimeout(l.pool.life, l.server.startTime())
 		c, err = start(ctx, l.server, l.root, l.pool.o.Version, o)
 		stop()
