@@ -235,7 +235,7 @@ func (h *handle) Policies() Policies         { return h.s.policies }
 func (h *handle) Tree() Tree                 { return (*tree)(h) }
 func (h *handle) Tools() Tools               { return h.s.tools }
 func (h *handle) Work() Work                 { return h.s.work }
-func (h *handle) Jobs() Jobs { return background{h.s.o.Jobs, h.s.o.Crew, h.s.redactor.hide} }
+func (h *handle) Jobs() Jobs                 { return background{h.s.o.Jobs, h.s.o.Crew, h.s.redactor.hide} }
 
 func (h *handle) Languages() Languages     { return languages{h.s.o.Languages, h.s.redactor.hide} }
 func (h *handle) Questions() Questions     { return (*questions)(h) }
