@@ -199,6 +199,7 @@ func projects() []project {
 				"ugly.go":  "package p\nfunc  ugly( ) { fmt.Println() }\n",
 			},
 			steps: []step{
+				{call: `{"action":"diagnostics"}`, wants: "ugly.go:2: error: undefined: fmt"}, // before it knows of any document
 				{call: `{"action":"definition","path":"use.go","symbol":"total","line":11}`, wants: "use.go:3: func total"},
 				{call: `{"action":"type_definition","path":"use.go","symbol":"one","line":6}`, wants: "shape.go:4: type Shape"},
 				{call: `{"action":"implementation","path":"shape.go","symbol":"Shape","line":4}`, wants: "shape.go:7: type Square"},
@@ -213,7 +214,6 @@ func projects() []project {
 				{call: `{"action":"subtypes","path":"shape.go","symbol":"Shape","line":4}`, wants: "shape.go:7: class Square"},
 				{call: `{"action":"hints","path":"use.go"}`, wants: "No hints there."},
 				{call: `{"action":"diagnostics","path":"ugly.go"}`, wants: "ugly.go:2: error: undefined: fmt"},
-				{call: `{"action":"diagnostics"}`, wants: "ugly.go:2: error: undefined: fmt"},
 				{call: `{"action":"actions","path":"ugly.go","query":"source.organizeImports"}`, wants: "Organize Imports"},
 				{call: `{"action":"apply","id":"ID"}`, wants: "Applied: Organize Imports"},
 				{call: `{"action":"format","path":"ugly.go"}`, wants: "Formatted"},
