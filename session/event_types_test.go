@@ -57,7 +57,7 @@ func eventTypes() string {
 	for _, t := range []reflect.Type{ // what methods take and give besides
 		reflect.TypeFor[session.Facts](), reflect.TypeFor[session.Policy](), reflect.TypeFor[session.Queued](), reflect.TypeFor[session.Console](), reflect.TypeFor[session.Input](), reflect.TypeFor[session.Receipt](), reflect.TypeFor[session.Cursor](),
 		reflect.TypeFor[session.CommandResult](), reflect.TypeFor[session.Breakdown](), reflect.TypeFor[session.PolicyChange](),
-		reflect.TypeFor[session.Navigation](), reflect.TypeFor[session.PlanApproval](), reflect.TypeFor[session.ToolState](), reflect.TypeFor[session.Job](), reflect.TypeFor[session.Agent](), reflect.TypeFor[session.SharedTask](), reflect.TypeFor[session.Reply](),
+		reflect.TypeFor[session.Navigation](), reflect.TypeFor[session.PlanApproval](), reflect.TypeFor[session.ToolState](), reflect.TypeFor[session.Job](), reflect.TypeFor[session.LanguageServer](), reflect.TypeFor[session.Agent](), reflect.TypeFor[session.SharedTask](), reflect.TypeFor[session.Reply](),
 		reflect.TypeFor[todo.Phase](), reflect.TypeFor[permit.Tried](), reflect.TypeFor[change.Turn](), reflect.TypeFor[change.Planned](), reflect.TypeFor[change.Diff](),
 		reflect.TypeFor[change.Undone](), reflect.TypeFor[transcript.Node](),
 	} {

@@ -26,6 +26,7 @@ type Handle interface {
 	Tools() Tools
 	Work() Work
 	Jobs() Jobs
+	Languages() Languages
 	Agents() Agents
 	Questions() Questions
 	Consoles() Consoles
@@ -235,12 +236,14 @@ func (h *handle) Tree() Tree                 { return (*tree)(h) }
 func (h *handle) Tools() Tools               { return h.s.tools }
 func (h *handle) Work() Work                 { return h.s.work }
 func (h *handle) Jobs() Jobs                 { return background{h.s.o.Jobs, h.s.o.Crew, h.s.redactor.hide} }
-func (h *handle) Questions() Questions       { return (*questions)(h) }
-func (h *handle) Consoles() Consoles         { return h.s.desk.Screens }
-func (h *handle) Permissions() Permissions   { return h.s.o.Permissions }
-func (h *handle) Changes() Changes           { return h.s.o.Changes }
-func (h *handle) Transcript() Transcript     { return h.s.log }
-func (h *handle) Events(from Cursor) Feed    { return h.s.hub.feed(from) }
+
+func (h *handle) Languages() Languages     { return languages{h.s.o.Languages, h.s.redactor.hide} }
+func (h *handle) Questions() Questions     { return (*questions)(h) }
+func (h *handle) Consoles() Consoles       { return h.s.desk.Screens }
+func (h *handle) Permissions() Permissions { return h.s.o.Permissions }
+func (h *handle) Changes() Changes         { return h.s.o.Changes }
+func (h *handle) Transcript() Transcript   { return h.s.log }
+func (h *handle) Events(from Cursor) Feed  { return h.s.hub.feed(from) }
 
 func (h *handle) Owns() bool { return true }
 

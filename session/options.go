@@ -47,6 +47,7 @@ type Options struct {
 	Ground      Ground
 	Tasks       Tasks
 	Jobs        Background
+	Languages   Languages
 	Models      Opener
 	Crew        Crew
 	Permissions Permissions // for faces

@@ -46,6 +46,7 @@ type agentFlags struct {
 	noFiles    bool
 	skills     []string
 	noSkills   bool
+	noLSP      bool
 	noSession  bool
 	noSecrets  bool
 	resumption
@@ -69,6 +70,7 @@ func (a *agentFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&a.noFiles, "no-context-files", false, "leave out AGENTS.md, CLAUDE.md and their like")
 	f.StringSliceVar(&a.skills, "skills", nil, "the only skills to use, by name: review-*, pdf")
 	f.BoolVar(&a.noSkills, "no-skills", false, "use no skills")
+	f.BoolVar(&a.noLSP, "no-lsp", false, "use no language servers")
 	f.BoolVar(&a.noSession, "no-session", false, "keep no session file")
 	f.BoolVar(&a.noSecrets, "no-secrets", false, "do not hide tokens and passwords from the model and the session file")
 	a.resumption.register(f)
@@ -181,7 +183,7 @@ func (a *agentFlags) apply(o *host.Session) {
 	g.AddDirs, g.Allow, g.Deny, g.Hosts = a.addDirs, a.allow, a.deny, a.hosts
 	o.Tools, o.NoTools, o.Append = a.tools, a.noTools, a.append
 	g.NoFiles, g.NoSecrets = a.noFiles || a.noTools, a.noSecrets
-	o.Skills, o.NoSkills = a.skills, a.noSkills
+	o.Skills, o.NoSkills, o.NoLSP = a.skills, a.noSkills, a.noLSP
 	o.NoSession, o.Seal = a.noSession, a.seal
 	o.MaxTurns, o.MaxCost = a.maxTurns, llm.Dollars(a.maxCost)
 	if a.session != "" && archive.IsDir(a.session) {

@@ -21,7 +21,7 @@ import (
 // told, and to pass over what such a flag forbids would be worse than to refuse.
 var ownersFlags = []string{
 	"approval", "allow", "deny", "sandbox", "allow-host", "add-dir", "tools", "no-tools", "edit-engine", "max-turns", "max-cost",
-	"json-schema", "append-system-prompt", "no-context-files", "skills", "no-skills", "no-secrets", "thinking", "base-url", "api", "system-prompt", "max-tokens",
+	"json-schema", "append-system-prompt", "no-context-files", "skills", "no-skills", "no-lsp", "no-secrets", "thinking", "base-url", "api", "system-prompt", "max-tokens",
 	"smol", "slow", "plan", "temperature", "top-p", "service-tier", "web-search",
 }
 

@@ -24,13 +24,14 @@ burin's configuration folder and of the project's .burin/lsp.json whose program 
 whose kind of project this is. Nothing is started.
 
   burin lsp
-  burin lsp --json
-  burin lsp test gopls`,
+  burin lsp test gopls
+  burin lsp status`,
 		Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error { return listLanguageServers(p, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(lspTestCommand(p))
+	cmd.AddCommand(lspRunningCommands(p)...)
 	return cmd
 }
 

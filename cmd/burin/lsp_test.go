@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -215,5 +216,109 @@ func TestLSPRenameOfFiftyFiles(t *testing.T) {
 		if got, err := os.ReadFile(filepath.Join(c.dir, "work", name)); err != nil || string(got) != text {
 			t.Fatalf("after the undo %s holds %q\n%s", name, got, out)
 		}
+	}
+}
+
+// The page's example of linters, with gofmt, which is there where Go is.
+func TestLSPLinterOfThePage(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("gofmt"); err != nil {
+		t.Skip("gofmt is not in PATH")
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "lsp.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(page), "## Linters that are programs")
+	_, after, _ = strings.Cut(after, "```json\n")
+	example, _, found := strings.Cut(after, "```")
+	if !found {
+		t.Fatal("the page has no example")
+	}
+	c := configure(t, "approval: full\n",
+		calls("edit", `{"path":"a.go","edits":[{"old":"func","new":"fun"}]}`, 100),
+		calls("lsp", `{"action":"diagnostics","path":"a.go"}`, 100), says("Done.", 100))
+	c.put("burin/lsp.json", example)
+	c.put("work/go.mod", "module example.com/a\n\ngo 1.24\n")
+	c.put("work/a.go", "package a\n\nfunc f() {}\n")
+	if out := c.burin("lsp"); !strings.Contains(out, "gofmt") || strings.Contains(out, "biome") {
+		t.Errorf("burin lsp: %s", out)
+	}
+	if out := c.burin("lsp", "test", "gofmt"); !strings.Contains(out, "gofmt answers") {
+		t.Errorf("burin lsp test: %s", out)
+	}
+	out := c.burin("-p", "do it")
+	if edited := c.result(1); !strings.Contains(edited, `New diagnostics:`) || !strings.Contains(edited, `a.go:3: error: expected declaration, found fun`) {
+		t.Errorf("the edit: %s\n%s", edited, out)
+	}
+	if asked := c.result(2); !strings.Contains(asked, "[gofmt]") {
+		t.Errorf("diagnostics: %s", asked)
+	}
+}
+
+// Of a server that looks at the whole project on request, the model gets all.
+func TestLSPDiagnosticsOfTheProject(t *testing.T) {
+	t.Parallel()
+	c := withLanguage(t, "", []string{"pull", "workspace"}, calls("lsp", `{"action":"diagnostics"}`, 100), says("Done.", 100))
+	out := c.burin("-p", "do it")
+	if all := c.result(1); !strings.Contains(all, `all.txt:1: error: an error: ERR of the whole project`) || strings.Contains(all, "so far") {
+		t.Errorf("diagnostics: %s\n%s", all, out)
+	}
+}
+
+// The servers of a running session are seen, read and restarted from outside.
+func TestLSPOfRunningSessions(t *testing.T) {
+	t.Parallel()
+	turn, asked, release := held("Done.")
+	c := withLanguage(t, "", []string{"wordy"}, warm(), turn)
+	if out := c.burin("lsp", "status"); !strings.Contains(out, "no running session has language servers") {
+		t.Errorf("before: %s", out)
+	}
+	running := c.start("-p", "do it")
+	<-asked
+	var status []struct {
+		ID, State, Session string
+		Memory             int64
+		Errors, Starts     int
+	}
+	state := func() string {
+		out := c.burin("lsp", "status", "--json")
+		status = nil
+		if err := json.Unmarshal([]byte(out), &status); err != nil || len(status) != 1 {
+			t.Fatalf("status: %v, %s", err, out)
+		}
+		return status[0].State
+	}
+	if got := state(); got != "running" || status[0].ID != "scripted" || status[0].Errors != 1 || status[0].Starts != 1 || runtime.GOOS == "linux" && status[0].Memory < 1<<20 {
+		t.Errorf("status: %+v", status)
+	}
+	id := status[0].Session
+	if out := c.burin("lsp", "status", "--session", id[:6]); !strings.Contains(out, "scripted  running") {
+		t.Errorf("as a table: %s", out)
+	}
+	if out := c.burin("lsp", "log", "scripted"); !strings.Contains(out, "ready to serve") {
+		t.Errorf("log: %s", out)
+	}
+	if out := c.burin("lsp", "restart", "gopls"); !strings.Contains(out, `no running session in this folder has language servers, or this one`) {
+		t.Errorf("restart of another one: %s", out)
+	}
+	if out := c.burin("lsp", "restart"); !strings.Contains(out, "scripted ended") {
+		t.Errorf("restart: %s", out)
+	}
+	if got := state(); got != "stopped" {
+		t.Errorf("after the restart: %+v", status)
+	}
+	close(release)
+	if err := running.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoLSP(t *testing.T) {
+	t.Parallel()
+	c := withLanguage(t, "", nil, says("Done.", 100))
+	out := c.burin("-p", "do it", "--no-lsp")
+	if offered := c.offered(0); slices.Contains(offered, "lsp") || !slices.Contains(offered, "edit") {
+		t.Errorf("offered: %q\n%s", offered, out)
 	}
 }

@@ -285,20 +285,24 @@ func (p *program) root() *cobra.Command {
 
 // arguments accepts from least to most arguments.
 func arguments(least, most int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, given []string) error {
-		switch n := len(given); {
-		case n > most && cmd.HasSubCommands():
-			if near := nearCommand(cmd, given[most], true); near != "" {
-				return usage("%s has no command %q: did you mean %s %s?", cmd.CommandPath(), given[most], cmd.CommandPath(), near)
-			}
-			return usage("%s has no command %q", cmd.CommandPath(), given[most])
-		case n > most:
-			return usage("%q is one argument too many for %s", given[most], cmd.CommandPath())
-		case n < least:
-			return usage("an argument is missing: write %s", strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+	return func(cmd *cobra.Command, given []string) error { return countArguments(cmd, given, least, most) }
+}
+
+// countArguments is a function of its own so that each command doesn't have a copy of it, as the
+// compiler would give it: these were 100 KB.
+func countArguments(cmd *cobra.Command, given []string, least, most int) error {
+	switch n := len(given); {
+	case n > most && cmd.HasSubCommands():
+		if near := nearCommand(cmd, given[most], true); near != "" {
+			return usage("%s has no command %q: did you mean %s %s?", cmd.CommandPath(), given[most], cmd.CommandPath(), near)
 		}
-		return nil
+		return usage("%s has no command %q", cmd.CommandPath(), given[most])
+	case n > most:
+		return usage("%q is one argument too many for %s", given[most], cmd.CommandPath())
+	case n < least:
+		return usage("an argument is missing: write %s", strings.TrimSuffix(cmd.UseLine(), " [flags]"))
 	}
+	return nil
 }
 
 // tag is the version for who builds burin where Go does not know it, as outside of git:

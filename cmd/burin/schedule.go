@@ -64,7 +64,7 @@ func schedules(p *program) (schedule.Store, error) {
 var scheduleFlags = []string{
 	"model", "models", "thinking", "smol", "slow", "plan", "max-tokens", "system-prompt", "append-system-prompt",
 	"approval", "allow", "deny", "sandbox", "allow-host", "add-dir", "tools", "no-tools", "edit-engine", "max-turns", "max-cost",
-	"no-context-files", "skills", "no-skills", "no-secrets",
+	"no-context-files", "skills", "no-skills", "no-lsp", "no-secrets",
 }
 
 // scheduled registers these flags.

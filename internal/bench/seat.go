@@ -366,6 +366,9 @@ func options(ctx context.Context, b *seat, system string, tools []*tool.Tool) se
 	if b.shells != nil {
 		ours.Jobs = jobs{b}
 	}
+	if speaks(b) {
+		ours.Languages = languages{b}
+	}
 	return ours
 }
 

@@ -222,7 +222,7 @@ func ProbeLanguageServer(ctx context.Context, h *Host, s *LanguageServer) (log s
 
 // giveLanguageServers gives a session the language servers of its folder.
 func giveLanguageServers(h *Host, o *Session, settings *config.Config) {
-	if o.Ground.Files != nil || o.External != nil || o.NoTools || !settings.Bool("lsp.enabled") || o.Under != nil && !settings.Bool("task.enableLsp") {
+	if o.Ground.Files != nil || o.External != nil || o.NoTools || o.NoLSP || !settings.Bool("lsp.enabled") || o.Under != nil && !settings.Bool("task.enableLsp") {
 		return
 	}
 	dir := o.Ground.Dir

@@ -43,6 +43,7 @@ type Session struct {
 	// leaves all out.
 	Skills   []string
 	NoSkills bool
+	NoLSP    bool   // use no language servers
 	Choice   Choice // which model, where Client and Model are not given
 	// Note is told which model was found, where nobody has named it; nil: Warn is.
 	Note func(string)

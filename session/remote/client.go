@@ -256,6 +256,7 @@ func (c *Client) Tree() session.Tree                 { return tree{c} }
 func (c *Client) Tools() session.Tools               { return tools{c} }
 func (c *Client) Work() session.Work                 { return work{c} }
 func (c *Client) Jobs() session.Jobs                 { return jobs{c} }
+func (c *Client) Languages() session.Languages       { return languages{c} }
 func (c *Client) Agents() session.Agents             { return agents{c} }
 func (c *Client) Questions() session.Questions       { return questions{c} }
 func (c *Client) Consoles() session.Consoles         { return consoles{c} }
@@ -308,6 +309,7 @@ type (
 	tools        struct{ c *Client }
 	work         struct{ c *Client }
 	jobs         struct{ c *Client }
+	languages    struct{ c *Client }
 	consoles     struct{ c *Client }
 	questions    struct{ c *Client }
 	permissions  struct{ c *Client }
@@ -483,6 +485,19 @@ func (r consoles) Resize(ctx context.Context, id string, cols, rows int) error {
 
 func (r consoles) Stop(ctx context.Context, id string) error {
 	return r.c.do(ctx, "console_stop", idJSON{id})
+}
+
+func (r languages) List(ctx context.Context) ([]session.LanguageServer, error) {
+	return get[[]session.LanguageServer](ctx, r.c, "language_servers", nil)
+}
+
+func (r languages) Log(ctx context.Context, id string) (string, error) {
+	text, err := get[textJSON](ctx, r.c, "language_server_log", idJSON{id})
+	return text.Text, err
+}
+
+func (r languages) Restart(ctx context.Context, id string) error {
+	return r.c.do(ctx, "restart_language_server", idJSON{id})
 }
 
 func (r jobs) List(ctx context.Context) ([]session.Job, error) {

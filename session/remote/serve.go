@@ -490,6 +490,17 @@ var methods = map[string]method{
 		return nil, h.Jobs().Kill(ctx, p.ID)
 	}),
 
+	"language_servers": of(Watch, func(h session.Handle) func(context.Context) ([]session.LanguageServer, error) {
+		return h.Languages().List
+	}),
+	"language_server_log": on(Watch, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+		text, err := h.Languages().Log(ctx, p.ID)
+		return textJSON{text}, err
+	}),
+	"restart_language_server": on(Steer, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+		return nil, h.Languages().Restart(ctx, p.ID)
+	}),
+
 	"consoles": of(Watch, func(h session.Handle) func(context.Context) ([]session.Console, error) { return h.Consoles().List }),
 	// What a program shows may contain secrets; nothing else here does.
 	"console_follow": on(Own, func(ctx context.Context, h session.Handle, p idJSON, chunk func(string)) (any, error) {

@@ -639,6 +639,21 @@ export interface Job {
   lastLine: string;
 }
 
+export interface LanguageServer {
+  id: string;
+  name: string;
+  root: string;
+  path: string;
+  state: string;
+  pid?: number;
+  memory?: number;
+  starts: number;
+  documents: number;
+  errors: number;
+  work?: string[];
+  error?: string;
+}
+
 export interface Agent {
   id: string;
   agent: string;

@@ -14,6 +14,7 @@ import type {
   Goal,
   Input,
   Job,
+  LanguageServer,
   Navigation,
   PermissionRule,
   PermissionTried,
@@ -87,6 +88,10 @@ export interface Methods {
   jobs: [None, Job[] | null];
   job_output: [Id, Text];
   job_kill: [Id, null];
+
+  language_servers: [None, LanguageServer[] | null];
+  language_server_log: [Id, Text];
+  restart_language_server: [Id, null];
 
   consoles: [None, Console[] | null];
   /** What a program writes comes in pieces, as base64, until it ends. */

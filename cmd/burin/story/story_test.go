@@ -20,12 +20,14 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/robot"
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
 	"github.com/burin-dev/burin/internal/pacetest"
+	"github.com/burin-dev/burin/internal/platform/lsp/lsptest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 func TestMain(m *testing.M) {
+	lsptest.Main()
 	robot.Flag()
 	flag.Parse()
 	// Stories wait most of their time: more of them than cores at a time.

@@ -57,7 +57,7 @@ const ownPrefix = "burin/"
 var ownOrder = map[string]order{
 	"submit": posted, "resend": posted,
 	"abort": beside, "abort_retry": beside, "abort_command": beside, "aside": beside, "run": beside, "compact": beside, "shake": beside,
-	"handoff": beside, "job_kill": beside, "answer": beside, "try_rules": beside, "navigate": beside,
+	"handoff": beside, "job_kill": beside, "restart_language_server": beside, "answer": beside, "try_rules": beside, "navigate": beside,
 	"wait": endless, "console_follow": endless,
 }
 

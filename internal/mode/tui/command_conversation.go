@@ -129,7 +129,7 @@ func (cv *conversation) pin(words string) {
 		cv.notice(card.Info, "Say what the model must not forget: /pin never touch the generated files")
 		return
 	}
-	if err := cv.session.Pin(words); err != nil {
+	if err := cv.session.pin(words, true); err != nil {
 		cv.sayError(err)
 		return
 	}
@@ -141,7 +141,7 @@ func (cv *conversation) unpin(words string) {
 	s := cv.session
 	pins := s.Pins()
 	take := func(text string) {
-		if err := s.Unpin(text); err != nil {
+		if err := s.pin(text, false); err != nil {
 			cv.sayError(err)
 			return
 		}

@@ -107,12 +107,14 @@ func (s *opened) SetGoal(g session.Goal) error {
 	return s.tells(func(ctx context.Context) error { return s.Work().SetGoal(ctx, g) })
 }
 
-func (s *opened) Pin(text string) error {
-	return s.tells(func(ctx context.Context) error { return s.Work().Pin(ctx, text) })
-}
-
-func (s *opened) Unpin(text string) error {
-	return s.tells(func(ctx context.Context) error { return s.Work().Unpin(ctx, text) })
+// pin keeps a text in the model's sight, or stops that.
+func (s *opened) pin(text string, on bool) error {
+	return s.tells(func(ctx context.Context) error {
+		if on {
+			return s.Work().Pin(ctx, text)
+		}
+		return s.Work().Unpin(ctx, text)
+	})
 }
 
 func (s *opened) SetThinking(level llm.Level) error {

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -35,6 +36,12 @@ func (l *Link) Before(ctx context.Context, docs []Document) (all []Diagnostic, k
 	if !l.Ready() {
 		return nil, false
 	}
+	if l.lints() {
+		ctx, stop := context.WithTimeout(ctx, l.patience(beforeEdit))
+		defer stop()
+		late, _ := l.await(ctx, docs)
+		return l.judged(), !late
+	}
 	l.enter()
 	defer l.leave()
 	if l.running() == nil && l.started() { // it has ended: the edit does not wait for the next process
@@ -57,15 +64,8 @@ func (l *Link) Before(ctx context.Context, docs []Document) (all []Diagnostic, k
 			versions[d.Path] = v
 		}
 	}
-	known = len(versions) == 0 || c.settle(ctx, versions, seq)
+	known = len(versions) == 0 || c.settle(ctx, versions, seq) != partly
 	return c.diagnostics(), known
-}
-
-// miss notes that a deadline has passed.
-func (l *Link) miss() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.missed++
 }
 
 // startsFirst reports whether the program is being started for the first time: that is worth a wait.
@@ -93,6 +93,9 @@ func (c *client) sequence() uint64 {
 // what the server thinks of them. It gives all its diagnostics; late is true if it may not have
 // said all yet.
 func (l *Link) After(ctx context.Context, docs []Document, wait time.Duration) (all []Diagnostic, late bool) {
+	if l.lints() {
+		return l.judgeAfter(ctx, docs, wait)
+	}
 	c := l.running()
 	if c == nil && !l.startsFirst() {
 		return nil, true
@@ -104,7 +107,7 @@ func (l *Link) After(ctx context.Context, docs []Document, wait time.Duration) (
 	if c == nil {
 		var err error
 		if c, err = l.connect(ctx); err != nil {
-			l.miss()
+			l.met(false)
 			return nil, true
 		}
 	}
@@ -122,19 +125,45 @@ func (l *Link) After(ctx context.Context, docs []Document, wait time.Duration) (
 	for _, d := range docs {
 		c.saved(d.Path)
 	}
-	late = !c.settle(ctx, versions, seq)
-	if late {
-		l.miss()
-	} else {
-		l.mu.Lock()
+	how := c.settle(ctx, versions, seq)
+	l.met(how != partly)
+	return c.diagnostics(), how != wholly // what may come of silence is told later, too
+}
+
+// met notes whether a deadline was met.
+func (l *Link) met(met bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if met {
 		l.missed, l.failures = 0, 0
-		l.mu.Unlock()
+	} else {
+		l.missed++
 	}
-	return c.diagnostics(), late
+}
+
+// judgeAfter is After for a program that is run for each file.
+func (l *Link) judgeAfter(ctx context.Context, docs []Document, wait time.Duration) (all []Diagnostic, late bool) {
+	ctx, stop := context.WithTimeout(ctx, l.patience(wait))
+	defer stop()
+	late, err := l.await(ctx, docs)
+	if err == nil {
+		l.met(!late)
+	}
+	return l.judged(), late
 }
 
 // Diagnose gives what the server has to say of files, once it has looked at them.
 func (l *Link) Diagnose(ctx context.Context, docs []Document) (all []Diagnostic, late bool, err error) {
+	if l.lints() {
+		paths := []string{}
+		for _, d := range docs {
+			paths = append(paths, d.Path)
+		}
+		if late, err = l.await(ctx, docs); err != nil {
+			return nil, true, fmt.Errorf("%s: %w", l.server.Name, err)
+		}
+		return l.judged(paths...), late, nil
+	}
 	err = l.with(ctx, func(c *client) error {
 		seq := c.sequence()
 		versions := map[string]int{}
@@ -145,7 +174,7 @@ func (l *Link) Diagnose(ctx context.Context, docs []Document) (all []Diagnostic,
 				versions[d.Path] = v
 			}
 		}
-		late = len(versions) > 0 && !c.settle(ctx, versions, seq)
+		late = len(versions) > 0 && c.settle(ctx, versions, seq) == partly
 		if why := c.why(); why != nil {
 			return why
 		}
@@ -155,8 +184,81 @@ func (l *Link) Diagnose(ctx context.Context, docs []Document) (all []Diagnostic,
 	return all, late, err
 }
 
+// surveyTime is how long a server may take to look at its whole project, surveyStart how long to
+// wait for the first word of one that has to tell by itself.
+const (
+	surveyTime  = 10 * time.Second
+	surveyStart = 2 * time.Second
+)
+
+// Survey has the server look at all files of its project, where it can: those that can be asked for
+// that are asked, others tell by themselves what they find as they start. whole says that the server
+// has been asked and has answered; [Link.All] has what it found.
+func (l *Link) Survey(ctx context.Context) (whole bool, err error) {
+	if l.lints() {
+		return false, nil
+	}
+	err = l.with(ctx, func(c *client) error {
+		ctx, stop := context.WithTimeout(ctx, surveyTime)
+		defer stop()
+		if options, _ := c.caps.Diagnostic.(map[string]any); options["workspaceDiagnostics"] == true {
+			var r struct {
+				Items []struct {
+					URI   string           `json:"uri"`
+					Kind  string           `json:"kind"`
+					Items []wireDiagnostic `json:"items"`
+				} `json:"items"`
+			}
+			if err := c.patient(ctx, "workspace/diagnostic", map[string]any{"previousResultIds": []string{}}, &r); err != nil {
+				if ctx.Err() != nil { // some answer only once something changes
+					return nil
+				}
+				return err
+			}
+			for _, one := range r.Items {
+				if path, err := pathOf(one.URI); err == nil && one.Kind != "unchanged" {
+					c.publish(c.pulled, path, -1, one.Items)
+				}
+			}
+			whole = true
+			return nil
+		}
+		c.rest(ctx)
+		return nil
+	})
+	return whole, err
+}
+
+// rest waits until the server has no work that it tells of, and is quiet.
+func (c *client) rest(ctx context.Context) {
+	began := time.Now()
+	timer := time.NewTimer(quiet)
+	defer timer.Stop()
+	for {
+		c.mu.Lock()
+		news, said, works := c.news, !c.last.IsZero(), len(c.progress) > 0
+		since := time.Since(c.last)
+		c.mu.Unlock()
+		if !works && (said && since >= 2*quiet || !said && time.Since(began) >= surveyStart) {
+			return
+		}
+		timer.Reset(quiet)
+		select {
+		case <-news:
+		case <-timer.C:
+		case <-c.done:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // All gives what the server has said of all files so far.
 func (l *Link) All() []Diagnostic {
+	if l.lints() {
+		return l.judged()
+	}
 	if c := l.running(); c != nil {
 		return c.diagnostics()
 	}

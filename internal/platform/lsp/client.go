@@ -101,6 +101,7 @@ type client struct {
 	pulled    map[string]*published
 	seq       uint64
 	last      time.Time     // of the latest publication
+	took      time.Duration // from the latest change to what the server thought of it
 	news      chan struct{} // closed and replaced at each publication
 	progress  map[string]string
 	collected []json.RawMessage // edits that the server wants while it runs a command
@@ -190,11 +191,15 @@ func (c *client) follow(out io.Reader) {
 
 // explain adds the last words of the log to an error.
 func (c *client) explain(err error) error {
-	if words := c.log.String(); words != "" {
-		lines := strings.Split(words, "\n")
-		return fmt.Errorf("%w: %s", err, prose.Short(prose.Inline(lines[len(lines)-1]), 300))
+	return withLastLine(err, c.log.String())
+}
+
+// withLastLine adds the last line of a log to an error.
+func withLastLine(err error, log string) error {
+	if log == "" {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %s", err, prose.Short(prose.Inline(log[strings.LastIndexByte(log, '\n')+1:]), 300))
 }
 
 // kill ends the process, and waits for its end.
@@ -588,46 +593,85 @@ func (c *client) reread(path string) {
 }
 
 // quiet is how long a server must have said nothing before its diagnostics count as complete.
-const quiet = 120 * time.Millisecond
+// One that does not say which version of a document they are for may say so in steps, as the
+// TypeScript server does: it is waited for as long as the first one took, up to hesitant.
+const (
+	quiet    = 120 * time.Millisecond
+	hesitant = 400 * time.Millisecond
+)
+
+// silence is how long to wait at least for a server that may have nothing to say: the TypeScript
+// server, for one, does not repeat that a file has no problems.
+const silence = 600 * time.Millisecond
+
+// answered is how complete a server's diagnostics are.
+type answered int
+
+const (
+	partly answered = iota // it has not said all in time
+	silent                 // it says nothing of files that it had nothing to say of before
+	wholly
+)
 
 // settle waits until the server has said what it thinks of those documents at those versions, and
-// then is quiet. It gives false when ctx ends first.
-func (c *client) settle(ctx context.Context, versions map[string]int, after uint64) bool {
+// then is quiet, or until ctx ends.
+func (c *client) settle(ctx context.Context, versions map[string]int, after uint64) answered {
 	pull := has(c.caps.Diagnostic)
 	if pull {
 		for path := range versions {
 			if c.pull(ctx, path) != nil {
-				return false
+				return partly
 			}
 		}
-		return ctx.Err() == nil
+		if ctx.Err() != nil {
+			return partly
+		}
+		return wholly
 	}
+	began := time.Now()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		c.mu.Lock()
 		news, since := c.news, time.Since(c.last)
-		complete := true
+		complete, numbered, nothing := true, true, len(c.progress) == 0
 		for path, version := range versions {
 			p := c.pushed[path]
-			complete = complete && p != nil && p.seq > after && (p.version < 0 || p.version >= version)
+			said := p != nil && p.seq > after && (p.version < 0 || p.version >= version)
+			complete = complete && said
+			nothing = nothing && p != nil && (said || len(p.list) == 0 && p.version < 0)
+			numbered = numbered && p != nil && p.version >= 0
+		}
+		if complete && c.last.After(began) {
+			c.took = c.last.Sub(began)
+		}
+		enough, still := max(silence, 4*c.took), quiet
+		if !numbered {
+			still = min(max(quiet, c.took), hesitant)
 		}
 		c.mu.Unlock()
-		if complete && since >= quiet {
-			return true
-		}
 		wait := time.Hour
-		if complete {
-			wait = quiet - since
+		switch {
+		case complete && since >= still:
+			return wholly
+		case complete:
+			wait = still - since
+		case nothing && time.Since(began) >= enough:
+			return silent
+		case nothing:
+			wait = enough - time.Since(began)
 		}
 		timer.Reset(wait)
 		select {
 		case <-news:
 		case <-timer.C:
 		case <-c.done:
-			return false
+			return partly
 		case <-ctx.Done():
-			return complete
+			if complete {
+				return wholly
+			}
+			return partly
 		}
 	}
 }
@@ -696,6 +740,12 @@ func (c *client) diagnostics(paths ...string) []Diagnostic {
 			all = append(all, c.diagnostic(path, t, &w))
 		}
 	}
+	sortDiagnostics(all)
+	return all
+}
+
+// sortDiagnostics sorts by file, the worst first in each.
+func sortDiagnostics(all []Diagnostic) {
 	slices.SortStableFunc(all, func(a, b Diagnostic) int {
 		if a.Path != b.Path {
 			return strings.Compare(a.Path, b.Path)
@@ -705,7 +755,6 @@ func (c *client) diagnostics(paths ...string) []Diagnostic {
 		}
 		return a.Range.Start.Line - b.Range.Start.Line
 	})
-	return all
 }
 
 func (c *client) diagnostic(path string, t *text, w *wireDiagnostic) Diagnostic {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/lsp"
+	"github.com/burin-dev/burin/internal/platform/process"
 )
 
 // gopls is the real server: BURIN_GOPLS names it, or else it is in PATH.
@@ -141,6 +143,12 @@ func TestGopls(t *testing.T) {
 
 // A server that is killed in the middle of a request is started again, and the answer comes.
 func TestGoplsIsKilled(t *testing.T) {
+	for _, whose := range []string{"server", "guard"} {
+		t.Run(whose, func(t *testing.T) { goplsIsKilled(t, whose == "guard") })
+	}
+}
+
+func goplsIsKilled(t *testing.T, guard bool) {
 	l, dir := known(t, "gopls", gopls(t))
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -154,7 +162,13 @@ func TestGoplsIsKilled(t *testing.T) {
 		_, err := l.Places(ctx, lsp.References, d, lsp.Position{Line: 3, Byte: 6})
 		done <- err
 	}()
-	server, err := os.FindProcess(pid)
+	victim := pid // it is the guard's
+	if below := process.Descendants(pid); !guard && len(below) > 0 {
+		victim = slices.MaxFunc(below, func(a, b int) int { return len(process.Descendants(a)) - len(process.Descendants(b)) })
+	} else if !guard {
+		t.Skip("the guard's children are not known here")
+	}
+	server, err := os.FindProcess(victim)
 	if err == nil {
 		err = server.Kill()
 	}
@@ -169,8 +183,9 @@ func TestGoplsIsKilled(t *testing.T) {
 		t.Errorf("afterwards: %d places, %v, %+v", len(places), err, s)
 	}
 	now := l.Status().PID
+	left := append(process.Descendants(now), pid, victim, now)
 	l.Restart()
-	for _, p := range []int{pid, now} {
+	for _, p := range left {
 		if left, err := os.FindProcess(p); err == nil && left.Signal(syscall.Signal(0)) == nil {
 			t.Errorf("process %d is left", p)
 		}

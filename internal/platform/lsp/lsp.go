@@ -15,6 +15,8 @@
 //   - No request waits for ever: each has its context, and a server that hangs is told to stop.
 //   - A request that only asks is repeated once if the server ends meanwhile; then the error says
 //     so. After failures burin waits longer and longer before it starts the server again.
+//   - A linter that isn't a server is a link like any other: it is run for each content of a file,
+//     two at a time, and gives diagnostics only.
 //   - Nothing runs by itself, but for one timer that ends a server after its last use.
 package lsp
 
@@ -68,8 +70,8 @@ type Server struct {
 	WarmupMS int `json:"warmupTimeoutMs,omitempty"`
 	// Instead names what it takes the place of: of the servers with the same word, one is used.
 	Instead string `json:"instead,omitempty"`
-	// Format is how the output of a program is read that isn't a language server: "swiftlint".
-	// It is run for each file, whose path follows Args.
+	// Format is how the output of a linter is read that isn't a language server: "swiftlint",
+	// "sarif", or "lines" as compilers write them. It is run for each file, whose path follows Args.
 	Format string `json:"format,omitempty"`
 
 	// Path is the program that was found. Project says that it lies in a folder of the project.

@@ -211,6 +211,90 @@ func TestSilentServerIsNotWaitedForLong(t *testing.T) {
 	}
 }
 
+// A server that does not repeat that a file has no problems isn't waited for, and what it says in
+// the end is not lost.
+func TestServerThatDoesNotRepeatItself(t *testing.T) {
+	pacetest.Costly(t)
+	t.Parallel()
+	l, dir := link(t, "unsaid")
+	if _, _, err := l.Diagnose(t.Context(), []lsp.Document{document(t, dir, "a.txt", "x")}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		began := time.Now()
+		found, late := l.After(t.Context(), []lsp.Document{document(t, dir, "a.txt", strconv.Itoa(i))}, time.Minute)
+		if took := time.Since(began); !late || len(found) > 0 || took > 20*time.Second {
+			t.Errorf("edit %d: %v, late %v, after %s", i, found, late, took)
+		}
+	}
+	if found, late := l.After(t.Context(), []lsp.Document{document(t, dir, "a.txt", "ERR")}, time.Minute); late || len(found) != 1 {
+		t.Errorf("with an error: %v, late %v", found, late)
+	}
+	if found, late := l.After(t.Context(), []lsp.Document{document(t, dir, "a.txt", "x")}, time.Minute); late || len(found) != 0 {
+		t.Errorf("without it: %v, late %v", found, late)
+	}
+}
+
+// Diagnostics are told within 500 ms after the server has them, whenever that is.
+func TestBudgetDiagnostics(t *testing.T) {
+	pacetest.Costly(t)
+	for _, later := range []string{"0s", "700ms"} {
+		l, dir := link(t, "later="+later)
+		if err := l.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			found, late := l.After(t.Context(), []lsp.Document{document(t, dir, "a.txt", strconv.Itoa(i))}, time.Minute)
+			now := time.Now()
+			if late || len(found) != 1 {
+				t.Fatalf("%v, late %v", found, late)
+			}
+			said, err := time.Parse(time.RFC3339Nano, strings.TrimPrefix(found[0].Message, "an error: ERR "))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("told after %s", now.Sub(said))
+			if took := now.Sub(said); took > pacetest.Within(500*time.Millisecond) {
+				t.Errorf("after %s they were told %s after the server had said them", later, took)
+			}
+		}
+	}
+}
+
+// A server that was killed does not hold an edit up.
+func TestBudgetDeadServer(t *testing.T) {
+	pacetest.Costly(t)
+	l, dir := link(t)
+	docs := []lsp.Document{document(t, dir, "a.txt", "x")}
+	if _, _, err := l.Diagnose(t.Context(), docs); err != nil {
+		t.Fatal(err)
+	}
+	server, err := os.FindProcess(l.Status().PID)
+	if err == nil {
+		err = server.Kill()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); l.Status().State == lsp.Running; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("it still runs")
+		}
+	}
+	began := time.Now()
+	l.Before(t.Context(), docs)
+	docs[0] = document(t, dir, "a.txt", "y")
+	l.After(t.Context(), docs, time.Minute)
+	took := time.Since(began)
+	t.Logf("the edit took %s", took)
+	if took > pacetest.Within(50*time.Millisecond) {
+		t.Errorf("a dead server held an edit up for %s", took)
+	}
+	if words, err := l.Hover(t.Context(), docs[0], lsp.Position{}); err != nil || words == "" { // it is there again
+		t.Errorf("afterwards: %q, %v", words, err)
+	}
+}
+
 func TestNoProcessIsLeft(t *testing.T) {
 	pacetest.Costly(t)
 	t.Parallel()

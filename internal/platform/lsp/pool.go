@@ -56,7 +56,7 @@ func (p *Pool) Link(s *Server, root string) *Link {
 	defer p.mu.Unlock()
 	l := p.links[key]
 	if l == nil {
-		l = &Link{pool: p, server: s, root: root, gate: make(chan struct{}, 1), closed: p.closed}
+		l = &Link{pool: p, server: s, root: root, gate: make(chan struct{}, 1), closed: p.closed, linter: linter{room: make(chan struct{}, lintsAtOnce)}}
 		p.links[key] = l
 	}
 	return l
@@ -122,6 +122,7 @@ type Link struct {
 	server *Server
 	root   string
 	gate   chan struct{} // held by who starts or ends the server
+	linter linter        // of a program that is run for each file
 
 	mu       sync.Mutex
 	client   *client // nil: it does not run
@@ -152,7 +153,8 @@ const (
 	Stopped  State = "stopped" // it starts with the next request
 	Starting State = "starting"
 	Running  State = "running"
-	Failed   State = "failed" // it is tried again after a while
+	Failed   State = "failed"  // it is tried again after a while
+	OnCall   State = "on call" // a program that is run for each file
 )
 
 // Status is how a server is.
@@ -162,6 +164,8 @@ type Status struct {
 	Path  string `json:"path"`
 	State State  `json:"state"`
 	PID   int    `json:"pid,omitempty"`
+	// Memory is how many bytes it and what it started have; 0 is unknown.
+	Memory int64 `json:"memory,omitempty"`
 	// Starts counts how often the program was started, Documents the open ones.
 	Starts    int      `json:"starts"`
 	Documents int      `json:"documents"`
@@ -184,12 +188,22 @@ func (l *Link) Status() Status {
 		s.State, s.Err = Failed, l.err.Error()
 	case c != nil:
 		s.State, s.Err = Failed, c.why().Error()
+	case l.lints():
+		s.State = OnCall
 	}
 	l.mu.Unlock()
+	if l.lints() {
+		for _, d := range l.judged() {
+			if d.Severity == SeverityError {
+				s.Errors++
+			}
+		}
+	}
 	if s.State != Running {
 		return s
 	}
 	s.PID = c.cmd.Process.Pid
+	s.Memory = process.Memory(s.PID)
 	c.mu.Lock()
 	s.Documents = len(c.docs)
 	for _, title := range c.progress {
@@ -218,6 +232,28 @@ func (l *Link) Log() string {
 // backoff is how long to wait after so many failures.
 func backoff(failures int) time.Duration {
 	return min(time.Second<<min(failures-1, 10), time.Minute)
+}
+
+// resting says why the program isn't started now; nil if it may be. l.mu is held.
+func (l *Link) resting() error {
+	if l.failures == 0 {
+		return nil
+	}
+	left := backoff(l.failures) - time.Since(l.failed)
+	if left <= 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %w; burin tries again in %s", l.server.Name, l.err, left.Round(time.Second))
+}
+
+// confined says how programs run.
+func (p *Pool) confined() (o process.Options, err error) {
+	policy, env, err := p.o.Confine()
+	o = process.Options{Env: p.o.Environ, Sandbox: policy}
+	if env != nil {
+		o.Env = slices.Concat(o.Env, env)
+	}
+	return o, err
 }
 
 // running is the server if it runs.
@@ -282,19 +318,15 @@ func (l *Link) start() (*client, error) {
 	case l.client != nil:
 		defer l.mu.Unlock()
 		return l.client, nil
-	case l.failures > 0 && time.Since(l.failed) < backoff(l.failures):
+	case l.resting() != nil:
 		defer l.mu.Unlock()
-		return nil, fmt.Errorf("%s: %w; burin tries again in %s", l.server.Name, l.err, (backoff(l.failures) - time.Since(l.failed)).Round(time.Second))
+		return nil, l.resting()
 	}
 	l.starting = true
 	l.starts++
 	l.mu.Unlock()
-	policy, env, err := l.pool.o.Confine()
+	o, err := l.pool.confined()
 	if err == nil {
-		o := process.Options{Env: l.pool.o.Environ, Sandbox: policy}
-		if env != nil {
-			o.Env = slices.Concat(o.Env, env)
-		}
 		ctx, stop := context.WithTimeout(l.pool.life, l.server.startTime())
 		c, err = start(ctx, l.server, l.root, l.pool.o.Version, o)
 		stop()
@@ -319,6 +351,9 @@ func (l *Link) start() (*client, error) {
 
 // Start starts the server unless it runs.
 func (l *Link) Start(ctx context.Context) error {
+	if l.lints() {
+		return l.tryLinter(ctx)
+	}
 	_, err := l.connect(ctx)
 	return err
 }
@@ -344,6 +379,12 @@ func (l *Link) end(forGood bool) {
 	if c != nil {
 		c.close()
 	}
+	if forGood {
+		l.linter.running.Wait() // the end of the pool has ended them
+	}
+	l.linter.mu.Lock()
+	l.linter.files = nil
+	l.linter.mu.Unlock()
 }
 
 // Restart ends the server, and forgets its failures. The next request starts it.
@@ -383,6 +424,9 @@ func (l *Link) leave() {
 
 // with runs a request, and once more with a new process if the server ends meanwhile.
 func (l *Link) with(ctx context.Context, request func(c *client) error) error {
+	if l.lints() {
+		return fmt.Errorf("%s: %w", l.server.Name, ErrUnsupported)
+	}
 	l.enter()
 	defer l.leave()
 	for again := false; ; again = true {

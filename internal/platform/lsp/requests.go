@@ -592,7 +592,9 @@ func (l *Link) Resolve(ctx context.Context, d Document, a Action) (all []FileEdi
 		if all, err = c.edits(action.Edit); err != nil {
 			return err
 		}
-		if action.Command == nil || string(action.Command) == "null" {
+		// A command that comes with edits is about the editor (to rename what is new), or a package
+		// to install, as of the TypeScript server's fixes: the edits are the change.
+		if len(all) > 0 || action.Command == nil || string(action.Command) == "null" {
 			return nil
 		}
 		var run command
@@ -600,9 +602,6 @@ func (l *Link) Resolve(ctx context.Context, d Document, a Action) (all []FileEdi
 			if err := json.Unmarshal(a.raw, &run); err != nil {
 				return fmt.Errorf("read the action: %w", err)
 			}
-		}
-		if len(all) > 0 {
-			return errors.New("the action has both edits and a command: burin can only do one of them")
 		}
 		all, err = c.execute(ctx, run)
 		return err

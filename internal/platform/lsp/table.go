@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -116,7 +117,7 @@ func Find(list []Server, workspace string, o FindOptions) []Server {
 	var found []Server
 	taken := map[string]bool{}
 	for _, s := range list {
-		if s.Disabled || s.Format != "" || s.Instead != "" && taken[s.Instead] || !s.wanted(there) {
+		if s.Disabled || s.Instead != "" && taken[s.Instead] || !s.wanted(there) {
 			continue
 		}
 		if !s.find(o) {
@@ -194,7 +195,7 @@ func Merge(list []Server, text []byte) (merged []Server, idleMS *int, err error)
 		if err := json.Unmarshal(f.Servers[name], &s); err != nil {
 			return list, nil, fmt.Errorf("server %s: %w", name, err)
 		}
-		s.Name = name
+		s.Name, s.Linter = name, s.Linter || s.Format != ""
 		switch {
 		case s.Disabled && i < 0:
 			continue
@@ -202,8 +203,9 @@ func Merge(list []Server, text []byte) (merged []Server, idleMS *int, err error)
 			return list, nil, fmt.Errorf("server %s: a command is missing", name)
 		case len(s.FileTypes) == 0:
 			return list, nil, fmt.Errorf("server %s: fileTypes are missing, such as [\".go\"]", name)
-		case s.Format != "" && s.Format != "swiftlint":
-			return list, nil, fmt.Errorf("server %s: format %q: want swiftlint", name, s.Format)
+		}
+		if _, known := formats()[s.Format]; s.Format != "" && !known {
+			return list, nil, fmt.Errorf("server %s: unknown format %q: want %s", name, s.Format, strings.Join(slices.Sorted(maps.Keys(formats())), ", "))
 		}
 		if i >= 0 {
 			merged[i] = s

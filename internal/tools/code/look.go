@@ -337,10 +337,20 @@ func (k *Kit) diagnostics(ctx context.Context, a args) (*tool.Result, error) {
 			}
 		}
 	} else {
+		links := k.projects()
+		whole, errs := make([]bool, len(links)), make([]error, len(links))
+		lsp.Each(links, func(i int, l *lsp.Link) { whole[i], errs[i] = l.Survey(ctx) })
+		for _, err := range errs {
+			if err != nil {
+				notes = append(notes, err.Error())
+			}
+		}
 		for _, l := range k.Pool.Links() {
 			all = append(all, l.All()...)
 		}
-		notes = append(notes, "These are of the files that language servers have looked at so far; name a path for another one.")
+		if slices.Contains(whole, false) || len(links) == 0 {
+			notes = append(notes, "These are of the files that language servers have looked at so far; name a path for another one.")
+		}
 	}
 	text, shown := k.list(all, mostShown)
 	if shown == 0 {

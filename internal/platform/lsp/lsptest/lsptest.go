@@ -12,14 +12,17 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 )
 
 // Marker is the first argument of the server.
 const Marker = "language-server-for-tests"
 
 // Main runs the server if the program was started as it. Tests call it in TestMain, and start their
-// own executable with Marker and options: junk, broken, child=FILE, encoding=NAME, pull, mute,
-// die-once=FILE, die, hang, flood, busy, deaf.
+// own executable with Marker and options: junk, broken, child=FILE, encoding=NAME, pull, workspace, mute, wordy,
+// die-once=FILE, die, hang, flood, busy, deaf; unsaid: it does not repeat that a document has no
+// problems; later=DURATION: it says later what it thinks of one, with the time when it does.
 func Main() {
 	if len(os.Args) < 2 || os.Args[1] != Marker {
 		return
@@ -30,10 +33,12 @@ func Main() {
 
 // scripted is a server whose options say how it behaves badly.
 type scripted struct {
+	mu      sync.Mutex // of out
 	out     io.Writer
 	options []string
 	docs    map[string]string
 	version int
+	root    string
 	settled json.RawMessage // what the client said of its configuration
 	heard   []string
 }
@@ -51,6 +56,8 @@ func (s *scripted) option(name string) (value string, ok bool) {
 func (s *scripted) say(v map[string]any) {
 	v["jsonrpc"] = "2.0"
 	body, _ := json.Marshal(v)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	fmt.Fprintf(s.out, "Content-Type: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
@@ -61,6 +68,9 @@ func (s *scripted) serve(in io.Reader) {
 	if _, ok := s.option("broken"); ok {
 		fmt.Fprintln(os.Stderr, "a library is missing")
 		os.Exit(3)
+	}
+	if _, ok := s.option("wordy"); ok {
+		fmt.Fprintln(os.Stderr, "ready to serve")
 	}
 	if file, ok := s.option("child"); ok {
 		cmd := exec.Command("sleep", "600")
@@ -106,6 +116,9 @@ func (s *scripted) handle(id json.RawMessage, method string, params, result json
 	case "":
 		s.settled = result
 	case "initialize":
+		var hello struct{ RootURI string }
+		_ = json.Unmarshal(params, &hello)
+		s.root = hello.RootURI
 		if _, ok := s.option("deaf"); ok {
 			return
 		}
@@ -114,7 +127,8 @@ func (s *scripted) handle(id json.RawMessage, method string, params, result json
 			caps["positionEncoding"] = e
 		}
 		if _, ok := s.option("pull"); ok {
-			caps["diagnosticProvider"] = map[string]any{"interFileDependencies": false}
+			_, all := s.option("workspace")
+			caps["diagnosticProvider"] = map[string]any{"interFileDependencies": false, "workspaceDiagnostics": all}
 		}
 		answer(map[string]any{"capabilities": caps})
 	case "initialized":
@@ -132,6 +146,7 @@ func (s *scripted) handle(id json.RawMessage, method string, params, result json
 		if len(p.ContentChanges) > 0 {
 			text = p.ContentChanges[0].Text
 		}
+		before, known := s.docs[p.TextDocument.URI]
 		s.docs[p.TextDocument.URI] = text
 		if _, ok := s.option("pull"); ok {
 			return
@@ -139,9 +154,30 @@ func (s *scripted) handle(id json.RawMessage, method string, params, result json
 		if _, ok := s.option("mute"); ok {
 			return
 		}
-		s.say(map[string]any{"method": "textDocument/publishDiagnostics", "params": map[string]any{"uri": p.TextDocument.URI, "version": p.TextDocument.Version, "diagnostics": problems(text)}})
+		said := map[string]any{"uri": p.TextDocument.URI, "version": p.TextDocument.Version, "diagnostics": problems(text)}
+		publish := func() { s.say(map[string]any{"method": "textDocument/publishDiagnostics", "params": said}) }
+		if _, ok := s.option("unsaid"); ok {
+			delete(said, "version")
+			if known && len(problems(before)) == 0 && len(problems(text)) == 0 {
+				return
+			}
+		}
+		if d, ok := s.option("later"); ok {
+			wait, _ := time.ParseDuration(d)
+			time.AfterFunc(wait, func() {
+				said["diagnostics"] = problems("ERR " + time.Now().Format(time.RFC3339Nano))
+				publish()
+			})
+			return
+		}
+		publish()
 	case "textDocument/diagnostic":
 		answer(map[string]any{"kind": "full", "items": problems(s.docs[uriIn(params)])})
+	case "workspace/diagnostic":
+		answer(map[string]any{"items": []any{
+			map[string]any{"uri": s.root + "/all.txt", "kind": "full", "version": nil, "items": problems("ERR of the whole project")},
+			map[string]any{"uri": s.root + "/same.txt", "kind": "unchanged", "resultId": "1"},
+		}})
 	case "textDocument/hover":
 		if file, ok := s.option("die-once"); ok {
 			if _, err := os.Stat(file); err != nil {

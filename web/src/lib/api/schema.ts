@@ -64,6 +64,7 @@ export type KeptVersions = { "path": string; "keep": number };
 export type KeyMode = { "mode": string; "password": string };
 export type Keys = { "id": string; "keys": string };
 export type Kind = { "type": string; "alg": number };
+export type LanguageServer = { "id": string; "name": string; "root": string; "path": string; "state": string; "pid"?: number; "memory"?: number; "starts": number; "documents": number; "errors": number; "work"?: string[] | null; "error"?: string };
 export type Limits = { "budget"?: number | null; "storage"?: number | null; "turns"?: number | null; "models"?: (string[] | null)[] | null };
 export type Link = { "link": string; "note"?: string };
 export type Linking = { "provider": string; "password"?: string };
@@ -319,6 +320,8 @@ export interface Operations {
   "POST /v1/sessions/{id}/job_kill": { in: Id; out: unknown };
   "POST /v1/sessions/{id}/job_output": { in: Id; out: unknown };
   "POST /v1/sessions/{id}/jobs": { in: undefined; out: Job[] | null };
+  "POST /v1/sessions/{id}/language_server_log": { in: Id; out: unknown };
+  "POST /v1/sessions/{id}/language_servers": { in: undefined; out: LanguageServer[] | null };
   "POST /v1/sessions/{id}/navigate": { in: Move; out: Text };
   "POST /v1/sessions/{id}/nodes": { in: Page; out: Nodes };
   "POST /v1/sessions/{id}/offer": { in: string[] | null; out: unknown };
@@ -332,6 +335,7 @@ export interface Operations {
   "POST /v1/sessions/{id}/queue": { in: undefined; out: Queued };
   "POST /v1/sessions/{id}/release": { in: undefined; out: unknown };
   "POST /v1/sessions/{id}/resend": { in: undefined; out: Receipt };
+  "POST /v1/sessions/{id}/restart_language_server": { in: Id; out: unknown };
   "POST /v1/sessions/{id}/revoke": { in: Id; out: unknown };
   "POST /v1/sessions/{id}/rules": { in: undefined; out: Rule[] | null };
   "POST /v1/sessions/{id}/run": { in: Run; out: CommandResult };
