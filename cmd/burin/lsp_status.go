@@ -94,7 +94,7 @@ func serversOf(ctx context.Context, at owner.Place, path string) ([]session.Lang
 // lspRunningCommands are about the language servers of running sessions.
 func lspRunningCommands(p *program) []*cobra.Command {
 	takes := arguments(0, 1)
-	make := func(name, short, long string, here bool, run func(ctx context.Context, all []runningServer, asJSON bool) error) *cobra.Command {
+	command := func(name, short, long string, here bool, run func(ctx context.Context, all []runningServer, asJSON bool) error) *cobra.Command {
 		var which string
 		var asJSON bool
 		cmd := &cobra.Command{
@@ -120,7 +120,7 @@ func lspRunningCommands(p *program) []*cobra.Command {
 		return cmd
 	}
 	return []*cobra.Command{
-		make("status", "Show the language servers of running sessions",
+		command("status", "Show the language servers of running sessions",
 			`Show the language servers of running sessions: whether they run, how much memory they use,
 how many errors they know of, what they are busy with, and why one failed.
 
@@ -128,7 +128,7 @@ how many errors they know of, what they are busy with, and why one failed.
   burin lsp status gopls --session 1f9d --json`, false, func(_ context.Context, all []runningServer, asJSON bool) error {
 				return showServers(p, all, asJSON)
 			}),
-		make("log", "Show the logs of running sessions' language servers",
+		command("log", "Show the logs of running sessions' language servers",
 			`Show the end of the log of each language server that running sessions of this folder use, or
 of one, at most 32 KB: what it wrote to standard error and what it sent as messages.
 
@@ -146,7 +146,7 @@ of one, at most 32 KB: what it wrote to standard error and what it sent as messa
 					return err
 				})
 			}),
-		make("restart", "Restart language servers of running sessions",
+		command("restart", "Restart language servers of running sessions",
 			`End the language servers that running sessions of this folder use, or one. burin forgets that
 they failed; each starts again with the next edit or request.
 
