@@ -43,8 +43,7 @@ func New(changed func()) (*Watcher, error) {
 // Set says which files to watch from now on, by absolute paths. Of a folder the files in it
 // are watched. Files and folders that do not exist are told when they appear, if the folder
 // above them exists. Where a path is a link, what it leads to is watched as well. A folder that
-// was not watched before counts as a change, but at the first call: what was written there
-// meanwhile was not seen.
+// was not watched before counts as a change: what was written there meanwhile was not seen.
 func (w *Watcher) Set(paths ...string) {
 	all := map[string]bool{}
 	folders := map[string]bool{}
@@ -63,7 +62,7 @@ func (w *Watcher) Set(paths ...string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	first, before := w.paths == nil, w.system.WatchList()
+	before := w.system.WatchList()
 	w.paths = all
 	for _, watched := range before {
 		if !folders[watched] {
@@ -72,7 +71,7 @@ func (w *Watcher) Set(paths ...string) {
 	}
 	for folder := range folders {
 		err := w.system.Add(folder) // one that doesn't exist has no files
-		if err != nil || first || slices.Contains(before, folder) {
+		if err != nil || slices.Contains(before, folder) {
 			continue
 		}
 		select {
