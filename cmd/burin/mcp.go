@@ -31,12 +31,13 @@ and the files of other programs, which need your trust.
   burin mcp add issues https://mcp.example.com --header 'X-Key: ${ISSUES_KEY}'
   burin mcp test notes
   burin mcp login issues
-  burin mcp import claude`,
+  burin mcp import claude
+  burin mcp serve`,
 		Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error { return listServers(p, false) },
 	}
 	cmd.AddCommand(mcpListCommand(p), mcpAddCommand(p), mcpAddJSONCommand(p), mcpImportCommand(p), mcpGetCommand(p), mcpRemoveCommand(p),
-		mcpSwitchCommand(p, true), mcpSwitchCommand(p, false), mcpTestCommand(p), mcpLoginCommand(p), mcpLogoutCommand(p))
+		mcpSwitchCommand(p, true), mcpSwitchCommand(p, false), mcpTestCommand(p), mcpLoginCommand(p), mcpLogoutCommand(p), mcpServeCommand(p))
 	return cmd
 }
 
