@@ -237,11 +237,20 @@ func TestMCPConformanceClient(t *testing.T) {
 	}
 	for _, scenario := range suiteScenarios {
 		t.Run(scenario, func(t *testing.T) {
-			cmd := suite(t, "client", "--command", client, "--scenario", scenario, "--timeout", "60000")
-			cmd.Env = append(cmd.Env, "SUITE_BURIN="+program)
-			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "OVERALL: PASSED") {
-				t.Errorf("%v\n%s", err, out)
+			tries := 1
+			if scenario == "sse-retry" { // it measures 200 ms, which a busy machine may miss
+				tries = 3
+			}
+			for {
+				cmd := suite(t, "client", "--command", client, "--scenario", scenario, "--timeout", "60000")
+				cmd.Env = append(cmd.Env, "SUITE_BURIN="+program)
+				out, err := cmd.CombinedOutput()
+				if err == nil && strings.Contains(string(out), "OVERALL: PASSED") {
+					return
+				}
+				if tries--; tries == 0 {
+					t.Fatalf("%v\n%s", err, out)
+				}
 			}
 		})
 	}
