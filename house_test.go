@@ -83,6 +83,7 @@ var layers = map[string][]string{
 	"internal/acp":            {},
 	"internal/external":       {"internal/acp", "internal/platform/edit", "tool/...", "llm"},
 	"internal/mode/acp":       {"internal/acp", "internal/host", "internal/host/...", "internal/model/...", "internal/customize/...", "internal/platform/workspace", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
+	"internal/mode/mcp":       {},
 	"internal/mode/private":   {"internal/chat/vault", "internal/tools/eval", "internal/tools/plan", "session", "session/remote", "agent", "transcript", "transcript/sealed", "tool", "llm", "llm/wire", "llm/anthropic", "llm/openai", "llm/google"},
 	"internal/mode/demo":      {"internal/bench", "internal/installed", "internal/mode/print", "internal/model/...", "internal/customize/...", "llm/..."},
 	"docs":                    {},

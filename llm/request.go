@@ -31,8 +31,8 @@ type Request struct {
 	Cache CacheHint
 	// PreviousResponseID continues a response that the provider still has. Messages must then
 	// contain only what came after it. Providers that don't support it ignore it. burin's
-	// sessions send the whole conversation, with which any provider can continue, and set
-	// neither this nor Stop: both are for programs that use this package.
+	// sessions send the whole conversation, with which any provider can continue, and don't set
+	// this: it is for programs that use this package.
 	PreviousResponseID string
 	// User is a stable pseudonymous id of the end user, for providers that ask for one.
 	User     string

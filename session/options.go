@@ -42,6 +42,8 @@ type Options struct {
 	Planner *Planner
 	// Rewinder is where the model sets checkpoints and goes back to them; nil if it can't.
 	Rewinder *Rewinder
+	// Sampler is given the model of the session, for requests of others; nil if there are none.
+	Sampler *Sampler
 
 	// What the session can use; nil if it can't.
 	Ground      Ground

@@ -224,6 +224,9 @@ func (s *Session) assemble(past *transcript.Context) {
 	if o.Rewinder != nil {
 		o.Rewinder.marks.Store(s.marks)
 	}
+	if o.Sampler != nil {
+		o.Sampler.of.Store(&sampling{s.money, o.Now})
+	}
 	s.compactor = &compactor{
 		policies: s.policies, summariser: o.Summariser, ground: o.Ground, redactor: s.redactor, rec: s.rec, modelState: s.modelState, tokenCounter: s.tokenCounter,
 		ask: s.money.asker(ForCompaction), work: s.work, modes: s.modes, damage: &damage{log: o.Log}, marks: s.marks, cacheIdle: s.cache.idle, now: o.Now,

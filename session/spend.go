@@ -27,6 +27,7 @@ const (
 	ForMemory     = "memory"
 	ForAgent      = "agent" // a turn of a sub-agent
 	ForAdvisor    = "advisor"
+	ForSampling   = "sampling" // for an MCP server
 )
 
 // Meter applies limits that sessions share, and keeps the ledger. It is asked about every

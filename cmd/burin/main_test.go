@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"burin": main, "agent": agenttest.Main})
+	testscript.Main(m, map[string]func(){"burin": main, "agent": agenttest.Main, "mcp-suite-client": suiteClient})
 }
 
 // typeScriptClient is the client for JavaScript. It is there once it was built.

@@ -31,12 +31,13 @@ and the files of other programs, which need your trust.
   burin mcp add issues https://mcp.example.com --header 'X-Key: ${ISSUES_KEY}'
   burin mcp test notes
   burin mcp login issues
-  burin mcp import claude`,
+  burin mcp import claude
+  burin mcp serve`,
 		Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error { return listServers(p, false) },
 	}
 	cmd.AddCommand(mcpListCommand(p), mcpAddCommand(p), mcpAddJSONCommand(p), mcpImportCommand(p), mcpGetCommand(p), mcpRemoveCommand(p),
-		mcpSwitchCommand(p, true), mcpSwitchCommand(p, false), mcpTestCommand(p), mcpLoginCommand(p), mcpLogoutCommand(p))
+		mcpSwitchCommand(p, true), mcpSwitchCommand(p, false), mcpTestCommand(p), mcpLoginCommand(p), mcpLogoutCommand(p), mcpServeCommand(p))
 	return cmd
 }
 
@@ -275,21 +276,30 @@ func addServer(ctx context.Context, p *program, name string, raw json.RawMessage
 		fmt.Fprintf(p.err, "it starts once you trust the file: burin trust --allow .burin/mcp.json\n")
 		return nil
 	}
-	return probeServers(ctx, p, h, []host.Server{{Definition: d}}, true)
+	return probeServers(ctx, p, h, []host.Server{{Definition: d}}, true, false)
 }
 
 // probeServers connects to servers and says what they have. Added ones stay, reached or not.
-func probeServers(ctx context.Context, p *program, h *host.Host, servers []host.Server, added bool) error {
+func probeServers(ctx context.Context, p *program, h *host.Host, servers []host.Server, added, log bool) error {
 	var failed []error
 	for i := range servers {
-		tools, err := host.ProbeServer(ctx, h, servers[i].Definition)
+		probe, err := host.ProbeServer(ctx, h, servers[i].Definition)
 		if err != nil {
 			failed = append(failed, err)
 			continue
 		}
-		fmt.Fprintf(p.out, "%s: %s\n", servers[i].Name, prose.Count(len(tools), "tool"))
-		for _, t := range tools {
+		fmt.Fprintf(p.out, "%s: %s\n", servers[i].Name, prose.Count(len(probe.Tools), "tool"))
+		for _, t := range probe.Tools {
 			fmt.Fprintf(p.out, "  %s  %s\n", prose.Row(t.Name, 40), prose.Row(t.Description, 70))
+		}
+		if !log {
+			continue
+		}
+		for _, l := range probe.Log {
+			fmt.Fprintf(p.out, "  %s %s %s\n", l.Time.Format(time.TimeOnly), l.Level, strings.TrimPrefix(l.Logger+": "+l.Text, ": "))
+		}
+		for line := range strings.Lines(probe.Words) {
+			fmt.Fprintf(p.out, "  stderr: %s\n", prose.Row(line, 200))
 		}
 	}
 	err := errors.Join(failed...)
@@ -337,7 +347,7 @@ It asks for what the server wants, also after a call that the login of now was n
 				who = " as " + info.Account
 			}
 			fmt.Fprintf(p.err, "logged in to %s%s\n", s.Name, who)
-			return probeServers(cmd.Context(), p, h, []host.Server{*s}, true)
+			return probeServers(cmd.Context(), p, h, []host.Server{*s}, true, false)
 		},
 	}
 	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "ask for this rather than what the server wants; repeatable")
@@ -379,13 +389,14 @@ that offers it.
 }
 
 func mcpTestCommand(p *program) *cobra.Command {
-	return &cobra.Command{
+	var log bool
+	cmd := &cobra.Command{
 		Use: "test [NAME...]", Short: "Connect to MCP servers and list their tools",
 		Long: `Connect to the MCP servers that burin uses, or to those that are named, and list their tools. burin
 keeps the list, so that the next session has it from the beginning.
 
   burin mcp test
-  burin mcp test notes`,
+  burin mcp test notes --log`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h, all, err := findServers(p)
 			if err != nil {
@@ -404,9 +415,11 @@ keeps the list, so that the next session has it from the beginning.
 				}
 				some = append(some, *s)
 			}
-			return probeServers(cmd.Context(), p, h, some, false)
+			return probeServers(cmd.Context(), p, h, some, false, log)
 		},
 	}
+	cmd.Flags().BoolVar(&log, "log", false, "also print what the servers log and write to standard error")
+	return cmd
 }
 
 // changeServer changes a server of burin's own files.

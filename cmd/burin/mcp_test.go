@@ -119,6 +119,87 @@ func TestMCPPrompts(t *testing.T) {
 	}
 }
 
+// prompt has the model work over RPC, where somebody answers each question with what is proposed first.
+func (c *configured) prompt() string {
+	c.t.Helper()
+	cmd := command(c.t, "--mode", "rpc")
+	cmd.Dir = filepath.Join(c.dir, "work")
+	cmd.Env = append(cmd.Env, "HOME="+c.dir, "BURIN_HOME="+filepath.Join(c.dir, "burin"))
+	out, err := suitePrompt(cmd)
+	if err != nil {
+		c.t.Errorf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// What a server asks during a call is a question of the session: a form, whose answers the server
+// gets, and leave to ask the model, which is off unless mcp.sampling is set. Progress is told.
+func TestMCPServerAsks(t *testing.T) {
+	t.Parallel()
+	asks := func(config string, turns ...llmtest.Turn) *configured {
+		t.Helper()
+		c := configure(t, "approval: full\n"+config, turns...)
+		c.put("work/.git/HEAD", "ref: refs/heads/main\n")
+		if out := c.burin("mcp", "add", "test", "--", os.Args[0], mcptest.Marker, "0", "asking"); !strings.Contains(out, "test: 12 tools") {
+			t.Fatalf("mcp add: %s", out)
+		}
+		return c
+	}
+	fill, sample := calls("mcp__test__fill", `{}`, 100), calls("mcp__test__sample", `{"text":"What is a heron?"}`, 100)
+
+	c := asks("", fill, sample, says("Done.", 100), fill, says("Done.", 100))
+	out := c.prompt()
+	for _, want := range []string{"MCP server test: Who are you?", `"Green","Red"`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is missing: %s", want, out)
+		}
+	}
+	if got := c.body(1); !strings.Contains(got, `accept {\"age\":30,\"color\":\"#0f0\"`) || !strings.Contains(got, `\"days\":[\"mon\"],\"name\":\"Kim\",\"sure\":true`) {
+		t.Errorf("the answers: %.3000s\n%s", got, out)
+	}
+	if got := c.body(2); !strings.Contains(got, "does not support sampling") || strings.Contains(out, "What is a heron? ") {
+		t.Errorf("a server samples though mcp.sampling is off: %.3000s", got)
+	}
+	c.burin("-p", "fill it")
+	if got := c.body(4); !strings.Contains(got, "decline null") {
+		t.Errorf("where nobody can answer: %.3000s", got)
+	}
+
+	c = asks("mcp: {sampling: true}\n", sample, says("A bird.", 100), says("Done.", 100), sample, says("Done.", 100))
+	out = c.prompt()
+	if got := c.body(1); !strings.Contains(got, "What is a heron?") || !strings.Contains(got, "Be brief.") || strings.Contains(got, `"tools"`) {
+		t.Errorf("what the server asked: %.3000s", got)
+	}
+	if got := c.body(2); !strings.Contains(got, "m says A bird.") {
+		t.Errorf("what the server got: %.3000s\n%s", got, out)
+	}
+	if !strings.Contains(out, "[user] What is a heron?") || !strings.Contains(out, `"Allow once","Refuse"`) {
+		t.Errorf("the question: %s", out)
+	}
+	c.burin("-p", "sample it")
+	if got := c.body(4); !strings.Contains(got, "did not allow it") {
+		t.Errorf("where nobody can answer: %.3000s", got)
+	}
+	if out := c.burin("usage", "--json"); !strings.Contains(out, `"requests":5`) {
+		t.Errorf("sampling is not counted: %s", out)
+	}
+}
+
+// The progress of a call is an event, and what servers log is shown by burin mcp test.
+func TestMCPProgressAndLog(t *testing.T) {
+	pacetest.Costly(t)
+	t.Parallel()
+	c := configure(t, "approval: full\n", calls("mcp__test__steps", `{}`, 100), says("Done.", 100))
+	c.put("work/.git/HEAD", "ref: refs/heads/main\n")
+	c.burin("mcp", "add", "test", "--", os.Args[0], mcptest.Marker, "0", "asking")
+	if out := c.burin("-p", "call it", "--mode", "json"); !strings.Contains(out, "step (1 of 10)") || !strings.Contains(c.body(1), "done") {
+		t.Errorf("progress: %s", out)
+	}
+	if out := c.burin("mcp", "test", "--log"); !strings.Contains(out, "stderr: a word of the server") {
+		t.Errorf("the log: %s", out)
+	}
+}
+
 // The doctor says which servers are used.
 func TestMCPDoctor(t *testing.T) {
 	t.Parallel()

@@ -189,6 +189,7 @@ type Session struct {
 type Serving struct {
 	Search int      // with more tools than that, the model searches them; negative is never
 	Always []string // servers whose tools are sent all the same
+	Sample bool     // servers may have the session's model answer, if a person allows it
 }
 
 // Tooling sets tools. The zero value is their defaults.
@@ -249,6 +250,7 @@ type seat struct {
 	todo      plan.State     // under mu
 	planner   session.Planner
 	rewinder  session.Rewinder
+	sampler   session.Sampler
 	handsOver bool   // the model has the tool that hands over a plan
 	afterPlan string // the mode that follows plan mode, if the session starts in it
 	policy    *permission.Policy
@@ -351,7 +353,7 @@ func options(ctx context.Context, b *seat, system string, tools []*tool.Tool) se
 		},
 		Tools: tools, MoreTools: b.spare, Parts: b.parts,
 		Log: b.log, Path: b.path, Sealed: b.sealed,
-		Mode: b.Approval, AfterPlan: b.afterPlan, Planner: &b.planner, Rewinder: &b.rewinder,
+		Mode: b.Approval, AfterPlan: b.afterPlan, Planner: &b.planner, Rewinder: &b.rewinder, Sampler: &b.sampler,
 		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models, Crew: b.Crew, Lender: b.Lender,
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
 		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, TitleSystem: b.TitleSystem, Reminders: b.Reminders, Advisor: b.Advisor, AdvisorBudget: b.AdvisorBudget,

@@ -26,6 +26,9 @@ func newPool(h *Host) *mcp.Pool {
 		transport = way
 	}
 	o := mcp.Options{Version: h.o.Version, HTTP: transport, Environ: os.Environ(), Tokens: serverTokens{h}}
+	if settings, err := h.Settings(); err == nil {
+		o.Sampling = settings.Bool("mcp.sampling")
+	}
 	if h.o.Paths.Cache != "" {
 		o.Cache = filepath.Join(h.o.Paths.Cache, "mcp")
 	}
@@ -140,19 +143,27 @@ func ServerFile(h *Host, project bool) string {
 	return filepath.Join(h.o.Paths.Config, "mcp.json")
 }
 
-// ProbeServer connects to a server, and gives the tools that it has.
-func ProbeServer(ctx context.Context, h *Host, d mcpserver.Definition) ([]mcp.Tool, error) {
+// Probe is what a server has shown.
+type Probe struct {
+	Tools []mcp.Tool
+	Log   []mcp.Line // what it said of its work
+	Words string     // the last words of a program on its standard error
+}
+
+// ProbeServer connects to a server, and gives what it has.
+func ProbeServer(ctx context.Context, h *Host, d mcpserver.Definition) (p Probe, err error) {
 	s, err := mcpserver.Expand(d.Server, h.o.Getenv, h.o.Dir)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	l, leave := h.pool().Use(s, h.o.Dir)
 	defer leave()
 	if err := l.Connect(ctx); err != nil {
-		return nil, fmt.Errorf("MCP server %s: %w", d.Name, err)
+		return p, fmt.Errorf("MCP server %s: %w", d.Name, err)
 	}
-	tools, _ := l.Tools()
-	return tools, nil
+	p.Tools, _ = l.Tools()
+	p.Log, p.Words = l.Log(), l.Words()
+	return p, nil
 }
 
 // giveServers gives a session the tools of MCP servers. wake asks those servers whose tools
@@ -252,7 +263,7 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 
 // servingOf says how the tools of servers are sent.
 func servingOf(settings *config.Config) bench.Serving {
-	s := bench.Serving{Search: mostTools, Always: settings.List("mcp.discoveryDefaultServers")}
+	s := bench.Serving{Search: mostTools, Always: settings.List("mcp.discoveryDefaultServers"), Sample: settings.Bool("mcp.sampling")}
 	switch settings.Text("tools.discoveryMode") {
 	case "off":
 		s.Search = -1

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"time"
 )
 
 // Frame is one message of a framed stream.
@@ -40,7 +42,7 @@ const maxField = 1 << 10
 
 // SSE reads server-sent events as the HTML standard defines them: lines end in
 // LF, CRLF or CR; the space after the colon is optional; several data lines
-// join with a newline; comments, ids and unknown fields are skipped; a leading
+// join with a newline; comments and unknown fields are skipped; a leading
 // byte order mark is dropped. Departing from the standard, data that is cut off
 // by the end of the stream without a final empty line is still delivered, as
 // some servers end that way.
@@ -51,6 +53,8 @@ type SSE struct {
 	line  []byte // a line that did not fit the reader's buffer
 	begun bool
 	sawCR bool // the last line ended in CR: skip an LF that follows
+	id    []byte
+	retry []byte
 }
 
 // mark is the byte order mark in UTF-8.
@@ -107,8 +111,22 @@ func (s *SSE) Next() (Frame, error) {
 			has = true
 		case "event":
 			s.event = append(s.event[:0], value...)
+		case "id":
+			s.id = append(s.id[:0], value...)
+		case "retry":
+			s.retry = append(s.retry[:0], value...)
 		}
 	}
+}
+
+// ID is the id that came last, with which a stream can be resumed; "" if none came.
+func (s *SSE) ID() string { return string(s.id) }
+
+// Retry is how long the server wants its client to wait before the stream is resumed, if it
+// has said so.
+func (s *SSE) Retry() (time.Duration, bool) {
+	ms, err := strconv.ParseUint(string(s.retry), 10, 31)
+	return time.Duration(ms) * time.Millisecond, err == nil
 }
 
 // readLine returns the next line without its end. A last line that has no end

@@ -135,6 +135,7 @@ type Config struct {
 		Enabled                 *bool    `yaml:"enabled"`
 		EnableProjectConfig     *bool    `yaml:"enableProjectConfig"`
 		DiscoveryDefaultServers []string `yaml:"discoveryDefaultServers"` // whose tools are never searched for
+		Sampling                *bool    `yaml:"sampling"`                // they may ask the session's model, if the user allows it each time
 	} `yaml:"mcp"`
 	// LSP is about language servers.
 	LSP struct {

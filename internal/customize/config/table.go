@@ -178,6 +178,7 @@ var table = []Setting{
 	{Key: "mcp.enabled", Type: Bool, Group: Tools, Project: Stricter, Label: "MCP servers", Default: true, Help: "Offers the tools of MCP servers: yours, and those of projects that you trust."},
 	{Key: "mcp.enableProjectConfig", Type: Bool, Group: Tools, Project: Stricter, Label: "MCP servers of projects", Default: true, When: "mcp.enabled", Help: "Uses the MCP servers of a project's own files, once you trust them."},
 	{Key: "mcp.discoveryDefaultServers", Type: List, Group: Tools, Project: Free, Label: "MCP servers to send whole", Else: "none", When: "mcp.enabled", Help: "Servers whose tools are always sent to the model, and not searched for."},
+	{Key: "mcp.sampling", Type: Bool, Group: Tools, Project: Never, Label: "Sampling of MCP servers", Default: false, When: "mcp.enabled", Help: "Lets MCP servers ask the session's model. You are asked each time, and pay for it."},
 	{Key: "lsp.enabled", Type: Bool, Group: Tools, Project: Stricter, Label: "Language servers", Default: true, Help: "Offers the tool lsp, and tells the model what its edits break, where a language server is installed."},
 	{Key: "lsp.diagnosticsOnWrite", Type: Bool, Group: Tools, Project: Free, Label: "Diagnostics after write", Default: true, When: "lsp.enabled", Help: "Gives the model the errors and warnings that a written file brings."},
 	{Key: "lsp.diagnosticsOnEdit", Type: Bool, Group: Tools, Project: Free, Label: "Diagnostics after edit", Default: true, When: "lsp.enabled", Help: "Gives the model the errors and warnings that an edit brings."},

@@ -31,8 +31,9 @@ type incoming struct {
 // transport carries messages to a server. What comes back is given to [conn.take].
 type transport interface {
 	// send sends one message. answered says that nothing comes after it has returned: the
-	// answer has been taken, or there is none.
-	send(ctx context.Context, line []byte) (answered bool, err error)
+	// answer has been taken, or there is none. request says that the line is one, whose answer is
+	// waited for.
+	send(ctx context.Context, line []byte, request bool) (answered bool, err error)
 	close()
 	// words are the last ones of a program; "" if there are none.
 	words() string
@@ -41,20 +42,31 @@ type transport interface {
 // conn is a connection. It is safe for concurrent use.
 type conn struct {
 	transport
-	asked    func(method string) (result any, err *Error)
+	asked    func(ctx context.Context, method string, params json.RawMessage) (result any, err *Error)
 	notified func(method string, params json.RawMessage)
 
 	mu      sync.Mutex
 	next    uint64
-	waiting map[uint64]chan *incoming
+	waiting map[uint64]*pending
+	serving map[string]context.CancelFunc // requests of the server, by id
 	err     error
 	done    chan struct{} // closed when it has ended, for err
 }
 
+// pending is a request that waits for its answer.
+type pending struct {
+	answer chan *incoming
+	caller *Caller         // nil: the server can ask nothing for it
+	clock  *clock          // nil if caller is
+	life   context.Context // of the request; nil if caller is
+}
+
 func newConn() *conn {
 	return &conn{
-		waiting: map[uint64]chan *incoming{}, done: make(chan struct{}),
-		asked:    func(string) (any, *Error) { return nil, &Error{Code: methodNotFound, Message: "not supported"} },
+		waiting: map[uint64]*pending{}, serving: map[string]context.CancelFunc{}, done: make(chan struct{}),
+		asked: func(context.Context, string, json.RawMessage) (any, *Error) {
+			return nil, &Error{Code: methodNotFound, Message: "not supported"}
+		},
 		notified: func(string, json.RawMessage) {},
 	}
 }
@@ -85,12 +97,20 @@ func (c *conn) take(line []byte) {
 	}
 	switch {
 	case m.Method != "" && m.ID != nil:
-		result, err := c.asked(m.Method)
-		if err == nil && result == nil {
-			result = struct{}{}
+		c.serve(&m)
+	case m.Method == "notifications/cancelled":
+		var p struct {
+			ID json.RawMessage `json:"requestId"`
 		}
-		answer, _ := json.Marshal(message{Version: "2.0", ID: m.ID, Result: result, Error: err}) // of our own types
-		go func() { _, _ = c.send(context.Background(), answer) }()                              // it ends with the connection
+		if json.Unmarshal(m.Params, &p) == nil {
+			c.mu.Lock()
+			if cancel := c.serving[string(p.ID)]; cancel != nil {
+				cancel()
+			}
+			c.mu.Unlock()
+		}
+	case m.Method == "notifications/progress":
+		c.progress(m.Params)
 	case m.Method != "":
 		c.notified(m.Method, m.Params)
 	default:
@@ -99,23 +119,85 @@ func (c *conn) take(line []byte) {
 			return
 		}
 		c.mu.Lock()
-		answer := c.waiting[id]
+		w := c.waiting[id]
 		delete(c.waiting, id)
 		c.mu.Unlock()
-		if answer != nil {
-			answer <- &m
+		if w != nil {
+			w.answer <- &m
 		}
 	}
 }
 
+// serve answers a request of the server, unless the server cancels it or the connection ends.
+func (c *conn) serve(m *incoming) {
+	ctx, cancel := context.WithCancel(context.Background())
+	id := string(m.ID)
+	c.mu.Lock()
+	full := len(c.serving) >= maxAsked || c.serving[id] != nil
+	if !full {
+		c.serving[id] = cancel
+	}
+	c.mu.Unlock()
+	go func() {
+		defer cancel()
+		var result any
+		failed := &Error{Code: -32000, Message: "too many requests at a time"}
+		if !full {
+			ended := make(chan struct{})
+			go func() {
+				select {
+				case <-c.done:
+					cancel()
+				case <-ended:
+				}
+			}()
+			result, failed = c.asked(ctx, m.Method, m.Params)
+			close(ended)
+			c.mu.Lock()
+			delete(c.serving, id)
+			c.mu.Unlock()
+			if ctx.Err() != nil {
+				return // nobody waits for it
+			}
+		}
+		if failed == nil && result == nil {
+			result = struct{}{}
+		}
+		answer, _ := json.Marshal(message{Version: "2.0", ID: m.ID, Result: result, Error: failed}) // of our own types
+		_, _ = c.send(context.Background(), answer, false)                                          // it ends with the connection
+	}()
+}
+
+// latest is the request with a caller that began last; nil if there is none.
+func (c *conn) latest() (found *pending) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := uint64(0)
+	for id, w := range c.waiting {
+		if w.caller != nil && id > last {
+			found, last = w, id
+		}
+	}
+	return found
+}
+
 // call sends a request and waits for its answer. When ctx ends first, the server is told.
 func (c *conn) call(ctx context.Context, method string, params, result any) error {
+	return c.callFor(ctx, pending{}, method, params, result)
+}
+
+// callFor sends a request for a caller.
+func (c *conn) callFor(ctx context.Context, w pending, method string, params, result any) error {
 	answer := make(chan *incoming, 1)
+	w.answer = answer
 	c.mu.Lock()
 	c.next++
 	id := c.next
-	c.waiting[id] = answer
+	c.waiting[id] = &w
 	c.mu.Unlock()
+	if p, ok := params.(map[string]any); ok && w.caller != nil {
+		p["_meta"] = map[string]any{"progressToken": id}
+	}
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -129,7 +211,7 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 	defer stop()
 	sent := make(chan error, 1)
 	go func() {
-		answered, err := c.send(sending, line)
+		answered, err := c.send(sending, line, true)
 		if err == nil && answered {
 			err = io.ErrUnexpectedEOF
 		}
@@ -177,5 +259,5 @@ func (c *conn) notify(method string, params any) {
 	if err != nil {
 		return
 	}
-	go func() { _, _ = c.send(context.Background(), line) }() // whether it arrives makes no difference
+	go func() { _, _ = c.send(context.Background(), line, false) }() // whether it arrives makes no difference
 }

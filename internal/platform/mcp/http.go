@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
 	"github.com/burin-dev/burin/llm/wire"
 )
@@ -60,7 +61,7 @@ func reach(ctx context.Context, c *conn, s *Server, o Options, kind string) (*we
 	}
 	w.ready = make(chan struct{})
 	stop := context.AfterFunc(ctx, w.end) // the stream outlives the attempt
-	resp, err := w.get()
+	resp, err := w.get(w.life, "")
 	if !stop() && err == nil {
 		resp.Body.Close()
 		err = ctx.Err()
@@ -104,7 +105,7 @@ const maxTries = 2
 
 // do sends a request with the token of a login, if there is one. What the server refuses for its
 // token is sent again with a newer one: the server has not looked at it.
-func (w *web) do(ctx context.Context, method, to string, body []byte, accept string) (*http.Response, error) {
+func (w *web) do(ctx context.Context, method, to string, body []byte, accept, last string) (*http.Response, error) {
 	token := ""
 	if w.tokens != nil {
 		var err error
@@ -118,6 +119,9 @@ func (w *web) do(ctx context.Context, method, to string, body []byte, accept str
 			return nil, err
 		}
 		r.Header.Set("Accept", accept)
+		if last != "" {
+			r.Header.Set("Last-Event-Id", last)
+		}
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
@@ -150,7 +154,7 @@ func Ask(ctx context.Context, s Server, transport http.RoundTripper) (status int
 		return 0, nil, err
 	}
 	defer w.end()
-	line, err := json.Marshal(message{Version: "2.0", ID: json.RawMessage("1"), Method: "initialize", Params: hello("")})
+	line, err := json.Marshal(message{Version: "2.0", ID: json.RawMessage("1"), Method: "initialize", Params: hello("", false)})
 	if err != nil {
 		return 0, nil, err
 	}
@@ -158,7 +162,7 @@ func Ask(ctx context.Context, s Server, transport http.RoundTripper) (status int
 	if s.Type == SSE {
 		method, line, accept = http.MethodGet, nil, "text/event-stream"
 	}
-	resp, err := w.do(ctx, method, s.URL, line, accept)
+	resp, err := w.do(ctx, method, s.URL, line, accept, "")
 	if err != nil {
 		return 0, nil, err
 	}
@@ -166,9 +170,9 @@ func Ask(ctx context.Context, s Server, transport http.RoundTripper) (status int
 	return resp.StatusCode, resp.Header.Values("WWW-Authenticate"), nil
 }
 
-// get opens the stream of what the server says by itself.
-func (w *web) get() (*http.Response, error) {
-	resp, err := w.do(w.life, http.MethodGet, w.server.URL, nil, "text/event-stream")
+// get opens the stream of what the server says by itself, or the rest of one after the event last.
+func (w *web) get(ctx context.Context, last string) (*http.Response, error) {
+	resp, err := w.do(ctx, http.MethodGet, w.server.URL, nil, "text/event-stream", last)
 	if err != nil {
 		return nil, err
 	}
@@ -182,20 +186,63 @@ func (w *web) get() (*http.Response, error) {
 // listen follows what the server says by itself, if it says anything.
 func (w *web) listen() {
 	w.reads.Go(func() {
-		if resp, err := w.get(); err == nil {
-			w.read(resp)
+		if resp, err := w.get(w.life, ""); err == nil {
+			w.follow(w.life, resp, true)
 		}
 	})
 }
 
+// Limits of resumed streams.
+const (
+	pause     = time.Second // before a stream is resumed, unless the server says how long
+	longPause = time.Minute
+	maxBroken = 5 // attempts that fail one after the other
+	maxEvent  = 1000
+)
+
+// follow reads a stream. One with ids is resumed when the server ends it, until ctx ends.
+func (w *web) follow(ctx context.Context, resp *http.Response, resume bool) {
+	wait, last := pause, ""
+	for failed := 0; ; {
+		if resp != nil {
+			events := w.read(resp)
+			if id := events.ID(); id != "" && len(id) <= maxEvent {
+				last = id
+			}
+			if given, ok := events.Retry(); ok {
+				wait = min(given, longPause)
+			}
+		}
+		if !resume || last == "" || failed == maxBroken {
+			return
+		}
+		t := time.NewTimer(max(wait<<failed, 10*time.Millisecond))
+		select {
+		case <-ctx.Done():
+		case <-w.life.Done():
+		case <-t.C:
+		}
+		t.Stop()
+		if ctx.Err() != nil || w.life.Err() != nil {
+			return
+		}
+		var err error
+		if resp, err = w.get(ctx, last); err != nil {
+			resp, failed = nil, failed+1
+			continue
+		}
+		failed = 0
+	}
+}
+
 // read takes the messages of a stream.
-func (w *web) read(resp *http.Response) {
+func (w *web) read(resp *http.Response) *wire.SSE {
 	defer resp.Body.Close()
 	events := wire.NewSSE(resp.Body)
 	for {
 		f, err := events.Next()
 		if err != nil {
-			return
+			return events
 		}
 		if string(f.Event) == "endpoint" && w.ready != nil {
 			w.moved(string(f.Data))
@@ -229,7 +276,7 @@ func (w *web) moved(to string) {
 	}
 }
 
-func (w *web) send(ctx context.Context, line []byte) (bool, error) {
+func (w *web) send(ctx context.Context, line []byte, request bool) (bool, error) {
 	if w.ready != nil {
 		select {
 		case <-w.ready:
@@ -245,7 +292,7 @@ func (w *web) send(ctx context.Context, line []byte) (bool, error) {
 	w.mu.Lock()
 	to := w.post
 	w.mu.Unlock()
-	resp, err := w.do(ctx, http.MethodPost, to, line, "application/json, text/event-stream")
+	resp, err := w.do(ctx, http.MethodPost, to, line, "application/json, text/event-stream", "")
 	if err != nil {
 		return false, err
 	}
@@ -270,7 +317,7 @@ func (w *web) send(ctx context.Context, line []byte) (bool, error) {
 	case w.ready != nil:
 		return false, nil // the answer comes on the stream
 	case kind == "text/event-stream":
-		w.read(resp)
+		w.follow(ctx, resp, request)
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
@@ -301,7 +348,7 @@ func (w *web) close() {
 	if session != "" {
 		ctx, stop := context.WithTimeout(context.Background(), farewell)
 		defer stop()
-		if resp, err := w.do(ctx, http.MethodDelete, w.server.URL, nil, "*/*"); err == nil {
+		if resp, err := w.do(ctx, http.MethodDelete, w.server.URL, nil, "*/*", ""); err == nil {
 			resp.Body.Close()
 		}
 	}

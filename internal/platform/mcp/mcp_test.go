@@ -46,7 +46,7 @@ func use(t *testing.T, p *mcp.Pool, s mcp.Server) *mcp.Link {
 
 func call(t *testing.T, l *mcp.Link, tool, args string) string {
 	t.Helper()
-	r, err := l.Call(t.Context(), tool, json.RawMessage(args))
+	r, err := l.Call(t.Context(), tool, json.RawMessage(args), nil)
 	if err != nil {
 		t.Fatalf("%s: %v", tool, err)
 	}
@@ -78,15 +78,15 @@ func TestTransports(t *testing.T) {
 			if !known || len(tools) < 52 || !slices.IsSortedFunc(tools, func(a, b mcp.Tool) int { return strings.Compare(a.Name, b.Name) }) {
 				t.Errorf("%d tools, known: %v", len(tools), known)
 			}
-			r, err := l.Call(t.Context(), "picture", nil)
+			r, err := l.Call(t.Context(), "picture", nil, nil)
 			if err != nil || len(r.Content) != 3 || len(r.Content[0].Data) == 0 || r.Content[1].Resource == nil || r.Content[2].URI != "test://two" {
 				t.Errorf("picture: %+v, %v", r, err)
 			}
-			r, err = l.Call(t.Context(), "fail", nil)
+			r, err = l.Call(t.Context(), "fail", nil, nil)
 			if err != nil || !r.IsError || r.Content[0].Text != "it failed as it should" {
 				t.Errorf("fail: %+v, %v", r, err)
 			}
-			if _, err := l.Call(t.Context(), "nothing", nil); err == nil {
+			if _, err := l.Call(t.Context(), "nothing", nil, nil); err == nil {
 				t.Error("a tool that isn't there answers")
 			}
 			changed := make(chan struct{}, 10)
@@ -102,7 +102,7 @@ func TestTransports(t *testing.T) {
 			}
 			ctx, stop := context.WithCancel(t.Context())
 			time.AfterFunc(20*time.Millisecond, stop)
-			if _, err := l.Call(ctx, "hang", nil); err == nil {
+			if _, err := l.Call(ctx, "hang", nil, nil); err == nil {
 				t.Error("a canceled call answers")
 			}
 			if got := call(t, l, "echo", `{"text":"on"}`); got != "echo: on" {
@@ -127,7 +127,7 @@ func TestEnvironment(t *testing.T) {
 func TestServerEnds(t *testing.T) {
 	t.Parallel()
 	l := use(t, pool(t, mcp.Options{}), program("0"))
-	_, err := l.Call(t.Context(), "stop", nil)
+	_, err := l.Call(t.Context(), "stop", nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "what the call did until then is not known") {
 		t.Errorf("a call of a server that ended: %v", err)
 	}
@@ -191,7 +191,7 @@ func TestShared(t *testing.T) {
 	leaveA()
 	call(t, b, "echo", "{}")
 	leaveB()
-	if _, err := b.Call(t.Context(), "echo", nil); err == nil {
+	if _, err := b.Call(t.Context(), "echo", nil, nil); err == nil {
 		t.Error("a server answers after everyone has left")
 	}
 }

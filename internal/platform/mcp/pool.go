@@ -28,6 +28,8 @@ type Options struct {
 	Tokens  Tokens            // of logins; nil: there are none
 	Cache   string            // the folder that keeps what tools servers had; "" is none
 	Now     func() time.Time  // nil is time.Now
+	// Sampling says that servers may ask for the answers of models, if a [Caller] has some.
+	Sampling bool
 }
 
 // Pool has the servers of a process. It is safe for concurrent use.
@@ -100,6 +102,7 @@ type Link struct {
 	watching map[int]func()
 	next     int
 	asking   sync.WaitGroup
+	log      ring
 }
 
 // Server is what the link leads to.
@@ -110,6 +113,20 @@ func (l *Link) Tools() (tools []Tool, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.tools, !l.at.IsZero()
+}
+
+// Log is what the server said of its work last, the oldest first: at most a hundred lines.
+func (l *Link) Log() []Line { return l.log.all() }
+
+// Words are the last ones of a program on its standard error, while it is connected.
+func (l *Link) Words() string {
+	l.mu.Lock()
+	c := l.conn
+	l.mu.Unlock()
+	if c == nil {
+		return ""
+	}
+	return c.words()
 }
 
 // Stale reports whether the server should be asked again what it has.
@@ -252,7 +269,7 @@ func (l *Link) dial(ctx context.Context) (*conn, error) {
 
 func (l *Link) newConn() *conn {
 	c := newConn()
-	c.asked = func(method string) (any, *Error) {
+	c.asked = func(ctx context.Context, method string, params json.RawMessage) (any, *Error) {
 		switch method {
 		case "ping":
 			return nil, nil
@@ -263,11 +280,14 @@ func (l *Link) newConn() *conn {
 			}
 			return map[string]any{"roots": roots}, nil
 		}
-		return nil, &Error{Code: methodNotFound, Message: "burin does not support " + prose.Short(prose.Inline(method), 100)}
+		return l.serve(ctx, c, method, params)
 	}
-	c.notified = func(method string, _ json.RawMessage) {
-		if method == "notifications/tools/list_changed" {
+	c.notified = func(method string, params json.RawMessage) {
+		switch method {
+		case "notifications/tools/list_changed":
 			l.refresh(c)
+		case "notifications/message":
+			l.log.take(l.pool.o.Now(), params)
 		}
 	}
 	return c
@@ -275,14 +295,7 @@ func (l *Link) newConn() *conn {
 
 // refresh asks for the tools again, beside everything else.
 func (l *Link) refresh(c *conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return
-	}
-	l.asking.Go(func() {
-		ctx, stop := context.WithTimeout(context.Background(), l.server.timeout())
-		defer stop()
+	l.besides(func(ctx context.Context) {
 		if tools, err := listTools(ctx, c, &l.server); err == nil { // else the old ones stay
 			l.learn(tools)
 		}
@@ -290,9 +303,13 @@ func (l *Link) refresh(c *conn) {
 }
 
 // hello is what burin says of itself.
-func hello(version string) any {
+func hello(version string, sampling bool) any {
+	can := map[string]any{"roots": struct{}{}, "elicitation": map[string]any{"form": struct{}{}}}
+	if sampling {
+		can["sampling"] = struct{}{}
+	}
 	return map[string]any{
-		"protocolVersion": versions[0], "capabilities": map[string]any{"roots": struct{}{}},
+		"protocolVersion": versions[0], "capabilities": can,
 		"clientInfo": map[string]string{"name": "burin", "version": version},
 	}
 }
@@ -301,8 +318,11 @@ func hello(version string) any {
 func (l *Link) introduce(ctx context.Context, c *conn, w *web) error {
 	var said struct {
 		ProtocolVersion string `json:"protocolVersion"`
+		Capabilities    struct {
+			Logging json.RawMessage `json:"logging"`
+		} `json:"capabilities"`
 	}
-	err := c.call(ctx, "initialize", hello(l.pool.o.Version), &said)
+	err := c.call(ctx, "initialize", hello(l.pool.o.Version, l.pool.o.Sampling), &said)
 	if err != nil {
 		return err
 	}
@@ -313,8 +333,29 @@ func (l *Link) introduce(ctx context.Context, c *conn, w *web) error {
 		w.agree(said.ProtocolVersion)
 	}
 	line, _ := json.Marshal(message{Version: "2.0", Method: "notifications/initialized"}) // it cannot fail
-	_, err = c.send(ctx, line)
-	return err
+	if _, err = c.send(ctx, line, false); err != nil {
+		return err
+	}
+	if said.Capabilities.Logging != nil { // some say nothing before they are asked to
+		l.besides(func(ctx context.Context) {
+			_ = c.call(ctx, "logging/setLevel", map[string]any{"level": "info"}, nil) // its log is then what it is
+		})
+	}
+	return nil
+}
+
+// besides does something while everything else continues, within the server's time.
+func (l *Link) besides(do func(context.Context)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	l.asking.Go(func() {
+		ctx, stop := context.WithTimeout(context.Background(), l.server.timeout())
+		defer stop()
+		do(ctx)
+	})
 }
 
 // list asks for all pages of a list, which has this name in answers. A server that does not know
@@ -432,8 +473,8 @@ func (l *Link) remember() {
 	l.tools, l.at = slices.DeleteFunc(k.Tools, func(t Tool) bool { return !l.server.offers(t.Name) }), k.At
 }
 
-// Call calls a tool.
-func (l *Link) Call(ctx context.Context, tool string, args json.RawMessage) (*Result, error) {
+// Call calls a tool for a caller; nil is one that gives nothing.
+func (l *Link) Call(ctx context.Context, tool string, args json.RawMessage, caller *Caller) (*Result, error) {
 	c, err := l.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -441,8 +482,11 @@ func (l *Link) Call(ctx context.Context, tool string, args json.RawMessage) (*Re
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
+	if caller == nil {
+		caller = &Caller{}
+	}
 	var r Result
-	if err := l.ask(ctx, c, "tools/call", map[string]any{"name": tool, "arguments": args}, &r); err != nil {
+	if err := l.askFor(ctx, c, caller, "tools/call", map[string]any{"name": tool, "arguments": args}, &r); err != nil {
 		return nil, err
 	}
 	return &r, nil
@@ -450,9 +494,20 @@ func (l *Link) Call(ctx context.Context, tool string, args json.RawMessage) (*Re
 
 // ask makes a request within the server's time.
 func (l *Link) ask(ctx context.Context, c *conn, method string, params, result any) error {
-	limited, stop := context.WithTimeout(ctx, l.server.timeout())
+	return l.askFor(ctx, c, nil, method, params, result)
+}
+
+// askFor makes a request for a caller, within the server's time.
+func (l *Link) askFor(ctx context.Context, c *conn, caller *Caller, method string, params, result any) error {
+	limited, stop := context.WithCancel(ctx)
 	defer stop()
-	err := c.call(limited, method, params, result)
+	clock := newClock(l.server.timeout(), stop)
+	defer clock.stop()
+	w := pending{}
+	if caller != nil {
+		w.caller, w.clock, w.life = caller, clock, limited
+	}
+	err := c.callFor(limited, w, method, params, result)
 	switch {
 	case err == nil:
 		return nil

@@ -103,7 +103,7 @@ func (p *pipes) read(c *conn, out io.Reader) {
 	c.fail(why)
 }
 
-func (p *pipes) send(_ context.Context, line []byte) (bool, error) {
+func (p *pipes) send(_ context.Context, line []byte, _ bool) (bool, error) {
 	p.writing.Lock()
 	defer p.writing.Unlock()
 	_, err := p.in.Write(append(line, '\n'))

@@ -61,6 +61,10 @@ type Options struct {
 	Always []string // servers whose tools are always sent
 	Found  []string // names of tools that the model found earlier in this session
 	Warn   func(string)
+	// Person answers what servers ask; nil: nobody does.
+	Person Person
+	// Sample has the session's model answer a server; nil: it doesn't.
+	Sample func(ctx context.Context, r mcp.Sampling) (*mcp.Sampled, error)
 }
 
 // Set is where tools are added while a session lives.
@@ -267,7 +271,7 @@ func (k *Kit) tool(l *mcp.Link, t mcp.Tool) *tool.Tool {
 		Together: func(json.RawMessage) bool { return t.Annotations.ReadOnly },
 		Run: func(ctx context.Context, c tool.Call) (*tool.Result, error) {
 			// What was judged is what is sent: of a name that is there twice, servers may read either.
-			r, err := l.Call(ctx, t.Name, json.RawMessage(canonical(c.Arguments)))
+			r, err := l.Call(ctx, t.Name, json.RawMessage(canonical(c.Arguments)), k.caller(server, &c))
 			if err != nil {
 				if ctx.Err() != nil {
 					return nil, err

@@ -169,7 +169,7 @@ func (c Client) Discover(ctx context.Context, r Resource) (Provider, error) {
 	if err := within(from, issuer); err != nil {
 		return Provider{}, fmt.Errorf("its authorization server %w", err)
 	}
-	server, err := c.server(ctx, issuer)
+	server, err := c.server(ctx, issuer, plain)
 	switch {
 	case err != nil && !errors.Is(err, errNothing):
 		return Provider{}, err
@@ -308,8 +308,9 @@ func below(path, of string) bool {
 	return path == of || strings.HasPrefix(path, of+"/")
 }
 
-// server asks an authorization server what it says of itself.
-func (c Client) server(ctx context.Context, issuer string) (*serverMetadata, error) {
+// server asks an authorization server what it says of itself. plain says that it is the service
+// itself, as in 2025-03-26: its name may then have any path, since the service's own host has answered.
+func (c Client) server(ctx context.Context, issuer string, plain bool) (*serverMetadata, error) {
 	u, err := url.Parse(issuer)
 	if err != nil {
 		return nil, errors.New("its authorization server is not a URL")
@@ -329,7 +330,7 @@ func (c Client) server(ctx context.Context, issuer string) (*serverMetadata, err
 		if err != nil {
 			return nil, err
 		}
-		if strings.TrimRight(said.Issuer, "/") != strings.TrimRight(issuer, "/") {
+		if strings.TrimRight(said.Issuer, "/") != strings.TrimRight(issuer, "/") && !(plain && strings.HasPrefix(said.Issuer, origin+"/")) {
 			return nil, fmt.Errorf("the authorization server %s says that it is another one", hostOf(issuer))
 		}
 		return &said, nil

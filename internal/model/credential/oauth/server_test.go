@@ -86,6 +86,24 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
+// A service that is its own authorization server, as in 2025-03-26, may call itself by any path of its
+// host, and by no other host.
+func TestDiscoverPlain(t *testing.T) {
+	t.Parallel()
+	for issuer, ok := range map[string]bool{"https://service.example/oauth": true, "https://service.example.evil.example/": false, "https://evil.example/oauth": false} {
+		s := &oauthtest.Service{URL: "https://service.example/mcp", Change: func(doc string, d map[string]any) {
+			if d["issuer"] = issuer; doc == "resource" {
+				d["authorization_servers"] = []string{}
+			}
+		}}
+		var hosts []string
+		_, err := oauth.Client{HTTP: &http.Client{Transport: to{s, &hosts}}}.Discover(t.Context(), oauth.Resource{URL: s.URL, Refused: true})
+		if ok != (err == nil) {
+			t.Errorf("%s: %v", issuer, err)
+		}
+	}
+}
+
 // A redirect does not lead a request for metadata, or one with a code, to another host.
 func TestDiscoverFollowsNoRedirect(t *testing.T) {
 	t.Parallel()

@@ -2,9 +2,12 @@
 // SDK: as a program over standard input and output, and over both kinds of HTTP.
 package mcptest
 
+//lint:file-ignore SA1019 servers sample and log as long as clients speak the versions that have it
+
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/png"
@@ -12,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -20,7 +24,8 @@ import (
 const Marker = "mcptest-server"
 
 // Main is a server over standard input and output if the process was started as one, and then
-// does not return. The argument after the marker is the number of further tools.
+// does not return. The argument after the marker is the number of further tools, and the next one is
+// "asking" for those of [Asking].
 func Main() {
 	if len(os.Args) < 2 || os.Args[1] != Marker {
 		return
@@ -31,7 +36,11 @@ func Main() {
 	}
 	fmt.Println("this line is no message") // as some programs do
 	fmt.Fprintln(os.Stderr, "a word of the server")
-	if err := New(more).Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+	s := New(more)
+	if len(os.Args) > 3 && os.Args[3] == "asking" {
+		Asking(s)
+	}
+	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		log.Fatal(err)
 	}
 	os.Exit(0)
@@ -116,6 +125,9 @@ func HTTP(more int, token string) http.Handler {
 	s := New(more)
 	get := func(*http.Request) *mcp.Server { return s }
 	mux := http.NewServeMux()
+	asking := New(more)
+	Asking(asking)
+	mux.Handle("/asking", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return asking }, nil))
 	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(get, nil))
 	mux.Handle("/sse", mcp.NewSSEHandler(get, nil))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -124,5 +136,66 @@ func HTTP(more int, token string) http.Handler {
 			return
 		}
 		mux.ServeHTTP(w, r)
+	})
+}
+
+// Form is what the tool fill has a person fill in.
+const Form = `{"type": "object", "required": ["name"], "properties": {
+	"name": {"type": "string", "title": "Name", "minLength": 2},
+	"age": {"type": "integer", "minimum": 0, "default": 30},
+	"color": {"type": "string", "oneOf": [{"const": "#f00", "title": "Red"}, {"const": "#0f0", "title": "Green"}], "default": "#0f0"},
+	"days": {"type": "array", "items": {"enum": ["mon", "tue", "wed"], "type": "string"}, "maxItems": 2},
+	"sure": {"type": "boolean", "default": true}}}`
+
+// Asking adds tools that want something of the client while they run: fill a form, sample a model,
+// steps (which tells its progress ten times), note (which logs), and abandon, which takes back a question.
+func Asking(s *mcp.Server) {
+	type handler = func(context.Context, *mcp.CallToolRequest, words) (*mcp.CallToolResult, any, error)
+	add := func(name string, h handler) { mcp.AddTool(s, &mcp.Tool{Name: name}, h) }
+	add("fill", func(ctx context.Context, r *mcp.CallToolRequest, _ words) (*mcp.CallToolResult, any, error) {
+		a, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Who are you?", RequestedSchema: json.RawMessage(Form)})
+		if err != nil {
+			return nil, nil, err
+		}
+		text, err := json.Marshal(a.Content)
+		return say(a.Action + " " + string(text)), nil, err
+	})
+	add("sample", func(ctx context.Context, r *mcp.CallToolRequest, in words) (*mcp.CallToolResult, any, error) {
+		a, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{
+			MaxTokens: 100, SystemPrompt: "Be brief.", Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: in.Text}}},
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		return say(a.Model + " says " + a.Content.(*mcp.TextContent).Text), nil, nil
+	})
+	add("steps", func(ctx context.Context, r *mcp.CallToolRequest, _ words) (*mcp.CallToolResult, any, error) {
+		for i := range 10 {
+			p := &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 10, Message: "step"}
+			if err := r.Session.NotifyProgress(ctx, p); err != nil {
+				return nil, nil, err
+			}
+			wait := time.NewTimer(60 * time.Millisecond)
+			select {
+			case <-wait.C:
+			case <-ctx.Done():
+				return nil, nil, ctx.Err()
+			}
+		}
+		return say("done"), nil, nil
+	})
+	add("note", func(ctx context.Context, r *mcp.CallToolRequest, in words) (*mcp.CallToolResult, any, error) {
+		for range 150 {
+			if err := r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Logger: "notes", Data: "said " + in.Text}); err != nil {
+				return nil, nil, err
+			}
+		}
+		return say("done"), nil, nil
+	})
+	add("abandon", func(ctx context.Context, r *mcp.CallToolRequest, _ words) (*mcp.CallToolResult, any, error) {
+		short, stop := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer stop()
+		_, err := r.Session.Elicit(short, &mcp.ElicitParams{Message: "Still there?", RequestedSchema: json.RawMessage(Form)})
+		return say(fmt.Sprint("gave up: ", err != nil)), nil, nil
 	})
 }
