@@ -33,6 +33,8 @@ export class Open {
   private tree = new Tree();
   private leaf = "";
   private seq = 0;
+  private told = 0; // how many entries the stream has given
+  private heard = 0; // how often the stream has given facts
   private pieces: Part[] = [];
   private drawing = 0;
   private syncing: Promise<void> | undefined;
@@ -199,6 +201,7 @@ export class Open {
     if (m.facts) {
       const facts = m.facts as unknown as Facts;
       this.facts = facts;
+      this.heard++;
       this.leaf = facts.leaf ?? "";
       if (this.ended) {
         // It was opened again, and may have said something before it was followed.
@@ -326,6 +329,7 @@ export class Open {
     if (m.role === "assistant") this.live = undefined;
     if (m.role === "user") this.sending = this.sending.filter((s) => s.id !== turn && s.text !== textOf(m));
     if (!id || this.entries.has(id) || this.tree.has(id)) return;
+    this.told++;
     const type = m.role === "user" || m.role === "assistant" || m.role === "toolResult" ? "message" : "custom_message";
     this.entries.set(id, { type, id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
     if (type === "message") this.branch = stubs([{ id, type, role: m.role }], this.branch);
@@ -341,11 +345,16 @@ export class Open {
     this.syncing = (async () => {
       do {
         this.again = false;
-        await this.grow();
+        const [before, told] = [this.heard, this.told];
         const open = await this.client.call("GET /v1/sessions/{id}", { id: this.id });
-        this.facts = open.facts;
+        await this.grow();
+        if (this.told !== told) {
+          this.again = true; // what was read is older than what the stream has said
+          continue;
+        }
+        if (this.heard === before) this.facts = open.facts; // else the stream has said something newer: what was stopped isn't working again
         this.leaf = open.facts.leaf ?? "";
-        await this.show();
+        await this.show(told);
       } while (this.again);
     })()
       .catch(() => {}) // the next event tries again
@@ -363,7 +372,7 @@ export class Open {
   }
 
   /** show makes the turns of the branch, and reads the newest. */
-  private async show() {
+  private async show(told = this.told) {
     const branch = stubs(this.tree.branch(this.leaf));
     // Those that are as they were stay the same objects.
     for (let i = 0; i < branch.length; i++) {
@@ -373,6 +382,10 @@ export class Open {
     }
     const newest = branch.slice(-AROUND).flatMap((s) => s.ids).filter((id) => !this.entries.has(id));
     for (let i = newest.length; i > 0; i -= PAGE) await this.fetch(newest.slice(Math.max(0, i - PAGE), i));
+    if (this.told !== told) {
+      this.again = true; // the stream has said more meanwhile
+      return;
+    }
     this.built.clear(); // there may be other versions of them
     this.branch = branch;
     this.read++;
