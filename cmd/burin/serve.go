@@ -190,7 +190,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
 		},
-		Vault: k.vault, Export: k.export, Used: k.used, Spent: k.quotas.Spending, Models: k.models, MayUse: k.mayUse,
+		Vault: k.vault, Export: k.export, Used: k.used, Spent: k.quotas.Spending, Models: k.models, MayUse: k.mayUse, Connections: host.NewConnections(k.here),
 		Proxies:   append(proxies, k.proxies...),
 		PeerToken: k.peerToken(),
 		Providers: k.signIn,

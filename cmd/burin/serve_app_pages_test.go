@@ -76,13 +76,13 @@ func (v *appVisit) setsUp() {
 		t.Errorf("the project is %+v", is)
 	}
 	b.Eval(`(() => { const data = new DataTransfer(); data.items.add(new File(['A plan.'], 'plan.txt')); document.querySelector('.drop').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true})); })()`, nil)
-	b.Until(`document.querySelector('.rows')?.innerText.includes('plan.txt')`)
+	b.Until(`document.querySelector('.drop ~ .rows')?.innerText.includes('plan.txt')`)
 	b.Eval(`document.querySelector('.drop').scrollIntoView()`, nil)
 	v.shows("project-files", "plan.txt")
 	v.presses(".rows button", "Delete plan.txt")
 	b.Until(`document.body.innerText.includes('No files yet')`)
 	v.presses(".toast button", "Undo")
-	b.Until(`document.querySelector('.rows')?.innerText.includes('plan.txt')`)
+	b.Until(`document.querySelector('.drop ~ .rows')?.innerText.includes('plan.txt')`)
 
 	b.Open(v.c.url + "/settings/instructions")
 	v.fills("section textarea", "Write in BRITISH English.")

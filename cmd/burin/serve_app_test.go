@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,7 +59,14 @@ func app(t *testing.T, turns []llmtest.Turn, width, height int, dark bool) *appV
 		t.Fatal(err)
 	}
 	t.Cleanup(srv.Close)
-	cmd := machine(t, &brain{srv: srv}, "modelRoles: {default: box/two}\nretry: {maxRetries: 0}\n")
+	return appOn(t, srv, machine(t, &brain{srv: srv}, appConfig), width, height, dark)
+}
+
+const appConfig = "modelRoles: {default: box/two}\nretry: {maxRetries: 0}\n"
+
+// appOn serves the app on a machine.
+func appOn(t *testing.T, srv *llmtest.Server, cmd *exec.Cmd, width, height int, dark bool) *appVisit {
+	t.Helper()
 	c := serveIt(t, cmd)
 	b := browsertest.Start(t, width, height, dark)
 	v := &appVisit{pageVisit: pageVisit{t, b, fmt.Sprintf("app-%d", width)}, c: c, srv: srv, home: filepath.Join(homeOf(cmd), "burin")}
@@ -301,6 +309,8 @@ func (v *appVisit) manages(phone bool) {
 	v.shows("project", "In Book")
 	b.Eval(`history.back()`, nil)
 	b.Until(`document.body.innerText.includes('In fewer words')`)
+	b.Eval(`void document.querySelector('.scroller').scrollTo(0, 0)`, nil)
+	b.Until(`document.querySelector('.answer')?.innerText.includes("package's documentation")`) // the first one, which is forked from
 	was := v.at()
 	const long = `[...document.querySelectorAll('article')].find((a) => a.innerText.includes("package's documentation"))` // which isn't in the page at once
 	b.Until(long)

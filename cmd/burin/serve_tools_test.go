@@ -268,3 +268,45 @@ func TestServeToolsAsk(t *testing.T) {
 	}
 	c.end()
 }
+
+// The model reads messages in the form of the project; the transcript and the person keep what was written.
+func TestServeFormat(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	c := serveIt(t, machine(t, b, rpcConfig))
+	var p struct{ ID string }
+	c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "format": map[string]any{"mode": "template", "template": "[{{modelName}}] {{userMessage}}"}}, &p)
+	chat := c.begin(p.ID, "say hello")
+	said := func() string {
+		all := b.srv.Requests()
+		return textsOf(all[len(all)-1].Messages)
+	}
+	first := said()
+	if !strings.Contains(first, "] say hello|") || !strings.Contains(first, "[") {
+		t.Errorf("the model got %q", first)
+	}
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+chat+"/submit", map[string]any{"id": "n", "message": saying("say more")["message"]}, nil)
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+chat+"/wait", map[string]any{"id": "n"}, nil)
+	if then := said(); !strings.HasPrefix(then, first) || !strings.Contains(then, "] say more|") {
+		t.Errorf("the model got %q, then %q", first, then)
+	}
+	var nodes struct{ Nodes []struct{ ID, Role string } }
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+chat+"/nodes", nil, &nodes)
+	for _, n := range nodes.Nodes {
+		if n.Role == "user" {
+			if kept := c.send(http.StatusOK, "POST", "/v1/sessions/"+chat+"/entries", `{"ids":["`+n.ID+`"]}`, nil); strings.Contains(kept, "[box/") || !strings.Contains(kept, "say ") {
+				t.Errorf("the transcript has %s", kept)
+			}
+		}
+	}
+	at := "/v1/projects/" + p.ID
+	for _, wrong := range []map[string]any{{"mode": "xml"}, {"template": "nothing"}, {"template": "{{userMessage}}{{price}}"}, {"zone": "Mars/Olympus"}, {"time": "soon"}} {
+		c.must(http.StatusBadRequest, "PATCH", at, map[string]any{"format": wrong}, nil)
+	}
+	c.must(http.StatusOK, "PATCH", at, map[string]any{"format": nil}, nil)
+	c.begin(p.ID, "say plain")
+	if got := said(); !strings.HasSuffix(got, "say plain|") || strings.Contains(got, "]") {
+		t.Errorf("without a form the model got %q", got)
+	}
+	c.end()
+}

@@ -159,6 +159,7 @@ func UsableModels(ctx context.Context, h *Host, lists [][]string) ([]Usable, err
 	if err != nil {
 		return nil, err
 	}
+	m.KeysChanged() // a terminal may have stored one
 	found, err := permitted{m.Catalog, func(context.Context) ([][]string, error) { return lists, nil }}.all(ctx)
 	all := []Usable{}
 	for _, m := range found {

@@ -20,6 +20,9 @@ type Options struct {
 	Tools *project.Tools
 	Tree  *vfs.Tree // of the project, or as a persona sees it
 	Chat  string    // its id, which names its sketchbook
+	// Format is what the model reads with each message of the person, nil: the message alone; Began is when the chat did.
+	Format *project.Format
+	Began  time.Time
 	// Return lets an agent hand over a result; nil: it can't.
 	Return *Returning
 	Now    func() time.Time
@@ -61,6 +64,9 @@ func New(o Options) *Kit {
 		k.Without = append(k.Without, off...)
 	}
 	slices.Sort(k.Without)
+	if o.Format != nil {
+		k.Chains.Requests = append(k.Chains.Requests, session.RequestInterceptor{Name: "format", Change: newFormatter(o.Format, o.Began).change})
+	}
 	if m := o.Tools.Memory; m != nil {
 		n := &notes{tree: o.Tree}
 		k.Tree = vfs.Walled(o.Tree, memories)

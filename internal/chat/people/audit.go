@@ -58,6 +58,11 @@ func (p *People) Audit(ctx context.Context, person string, limit int) ([]Entry, 
 	})
 }
 
+// Note writes down something that is done outside of the database.
+func Note(ctx context.Context, p *People, by By, what, person, detail string) error {
+	return p.db.Update(ctx, func(q store.Querier) error { return Noted(ctx, p, q, by, what, person, detail) })
+}
+
 // Noted writes an entry of another room into the log, in the transaction of what it is about.
 func Noted(ctx context.Context, p *People, q store.Querier, by By, what, target, detail string) error {
 	return p.note(ctx, q, by, what, target, detail)

@@ -103,7 +103,9 @@ type Settings struct {
 	Temperature  *float64 `json:"temperature,omitempty"`
 	MaxTokens    int      `json:"maxTokens,omitempty"` // of an answer; 0 is the model's
 	// Tools are those of the chats. A change names what it changes: null switches a tool off, and all of them back to [StandardTools].
-	Tools   *Tools  `json:"tools,omitempty"`
+	Tools *Tools `json:"tools,omitempty"`
+	// Format is what the model reads with each message of the person. A change names what it changes; null is the message alone.
+	Format  *Format `json:"format,omitempty"`
 	Mode    string  `json:"mode,omitempty"`    // of approval: ask, auto-edit, full; "" is auto-edit
 	MaxCost llm.USD `json:"maxCost,omitempty"` // of a chat; 0 is no limit
 }
@@ -221,6 +223,11 @@ func (s *Settings) check() (err error) {
 	}
 	if err := s.Tools.check(); err != nil {
 		return err
+	}
+	if s.Format != nil {
+		if err := s.Format.check(); err != nil {
+			return err
+		}
 	}
 	switch s.Mode {
 	case "", "ask", "auto-edit", "full":

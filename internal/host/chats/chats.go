@@ -397,7 +397,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	if err != nil {
 		level = llm.LevelDefault
 	}
-	tools := kit.New(kit.Options{Tools: p.Tools, Tree: files, Chat: id})
+	tools := kit.New(kit.Options{Tools: p.Tools, Tree: files, Chat: id, Format: p.Format, Began: chat.Created})
 	desk := session.NewDesk(session.DeskOptions{Wait: true})
 	leave := desk.Attend() // people will come: the model may ask them
 	defer leave()

@@ -130,7 +130,7 @@ func (s *Server) routes() []route {
 			all[i].role = people.Viewer // each has chats, which are sessions; May says whose the others are
 		}
 	}
-	return append(all, s.accounts().routes()...)
+	return append(append(all, s.accounts().routes()...), connectionRoutes(s)...)
 }
 
 // defaultListed is how many sessions a list has.

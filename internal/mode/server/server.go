@@ -124,6 +124,8 @@ type Options struct {
 	Providers []*oidc.Provider
 	// Storage serves clients of GremlinOFA. nil is not.
 	Storage *gremlin.API
+	// Connections are the providers of models.
+	Connections Connections
 	// Push tells browsers what happened while nobody looked. nil is not.
 	Push *push.Store
 }

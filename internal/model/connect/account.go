@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/burin-dev/burin/internal/model/catalog"
@@ -38,8 +39,8 @@ type accounts struct {
 	warn     func(string)              // nil = nobody is told
 	registry *catalog.Registry         // nil while it is opened
 	// available is which providers have a key. It is asked once, when a choice
-	// depends on it.
-	available func() map[string]credential.Found
+	// depends on it, and again after keys have changed.
+	available atomic.Pointer[func() map[string]credential.Found]
 }
 
 // find gives the credential of a provider for a host within reach. Where there
@@ -97,9 +98,15 @@ func (a *accounts) look() map[string]credential.Found {
 	return found
 }
 
+// forget has available asked again.
+func (a *accounts) forget() {
+	look := sync.OnceValue(a.look)
+	a.available.Store(&look)
+}
+
 // has says whether there is a credential for the provider that may be used.
 func (a *accounts) has(provider string) bool {
-	if _, ok := a.available()[provider]; ok {
+	if _, ok := (*a.available.Load())()[provider]; ok {
 		return a.pinned(context.Background(), provider) == nil
 	}
 	return a.env.ambient(provider)

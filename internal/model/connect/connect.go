@@ -10,7 +10,6 @@ package connect
 
 import (
 	"os"
-	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/model/catalog"
@@ -77,7 +76,7 @@ func Open(o Options) (*Models, error) {
 	a.keys = credential.New(credential.Options{
 		Home: o.DataDir, LookupEnv: o.LookupEnv, Provider: a.settings, Keyring: o.Keyring, HTTP: n.late(),
 	})
-	a.available = sync.OnceValue(a.look)
+	a.forget()
 	all, err := catalog.Open(catalog.Options{
 		Home: o.ConfigDir, Cache: o.CacheDir, Dir: o.WorkDir, UserHome: o.UserHome, Getenv: e.get,
 		Available:     a.has,
@@ -102,6 +101,10 @@ func (m *Models) Close() error {
 	m.network.close()
 	return err
 }
+
+// KeysChanged says that keys may have been stored or removed, by this process or another one: which
+// models can be used is found out again.
+func (m *Models) KeysChanged() { m.accounts.forget() }
 
 // CacheRetention is how long the user wants vendors to keep the prefix of a
 // conversation, for [llm.CacheHint]: BURIN_CACHE_RETENTION (or PI_ or OMP_) is

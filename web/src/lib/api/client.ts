@@ -60,8 +60,14 @@ export class Client {
   }
 
   /** put writes a file to an address of the API. */
-  async put(path: string, query: Values, file: Blob): Promise<void> {
-    await this.send(path + queryOf(query), { method: "PUT", body: file, headers: { "Content-Type": "application/octet-stream" } });
+  async put(path: string, query: Values, file: Blob, headers: Record<string, string> = {}): Promise<void> {
+    await this.send(path + queryOf(query), { method: "PUT", body: file, headers: { "Content-Type": "application/octet-stream", ...headers } });
+  }
+
+  /** text reads a file at an address of the API, with the tag of what it is now. */
+  async text(path: string, query: Values): Promise<{ text: string; tag: string }> {
+    const answer = await this.send(path + queryOf(query), { method: "GET", cache: "no-store" });
+    return { text: await answer.text(), tag: answer.headers.get("ETag") ?? "" };
   }
 
   /** picture gives a piece of a message with its bytes, which has only their address. */

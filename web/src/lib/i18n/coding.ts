@@ -1,7 +1,7 @@
 /** The words of the coding sessions, which are loaded with that part of the app. */
-import { fill } from ".";
+import { texts } from ".";
 
-const words = {
+export const codingEn = {
   title: "Coding",
   all: "All sessions",
   new: "New session",
@@ -142,9 +142,7 @@ const words = {
   inTerminal: "Go on in the terminal: burin --resume {id}",
 } as const;
 
-export type CodingWord = keyof typeof words;
+export type CodingWord = keyof typeof codingEn;
 
 /** c gives a text of this part, with values in place of {names}. */
-export function c(key: CodingWord, values?: Record<string, string | number>): string {
-  return fill(words[key], values);
-}
+export const c = texts<CodingWord>("coding", codingEn);

@@ -1,7 +1,7 @@
 /** The words of the dialog about notifications, which are loaded with it. */
-import { fill } from ".";
+import { texts } from ".";
 
-const words = {
+export const notificationsEn = {
   title: "Notifications",
   about: "This browser tells you when an answer is ready or a question waits, while you don't look at it. Push services read nothing of it.",
   here: "Notify me in this browser",
@@ -16,6 +16,4 @@ const words = {
 } as const;
 
 /** n gives a text of this part. */
-export function n(key: keyof typeof words): string {
-  return fill(words[key]);
-}
+export const n = texts<keyof typeof notificationsEn>("notifications", notificationsEn);

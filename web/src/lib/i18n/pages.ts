@@ -1,4 +1,4 @@
-import { texts } from ".";
+import { locale, texts } from ".";
 
 /** The words of the pages that come later than the app. */
 export const pagesEn = {
@@ -47,6 +47,68 @@ export const pagesEn = {
   "project.delete.about": "The project goes to the trash with its chats and files, and can be restored for 30 days.",
   "project.deleted": "{name} moved to the trash.",
   "project.changed": "Somebody changed this project meanwhile. Your text is still here: save again to replace theirs.",
+  "format.title": "Message format",
+  "format.about": "What the model reads with each of your messages. You see them as you wrote them.",
+  "format.mode": "Format",
+  "format.plain": "The message alone",
+  "format.metadata": "With facts before it",
+  "format.template": "A template",
+  "format.template.about": "Put the message where it belongs. {{#hasCurrentCost}}…{{/hasCurrentCost}} stands only where there is a cost, hasContextWindowUsage does the same. You may name:",
+  "format.time": "Time",
+  "format.time.": "None",
+  "format.time.local": "In your time zone",
+  "format.time.utc": "UTC",
+  "format.time.relative": "Seconds since the chat began",
+  "format.model": "The model that answers",
+  "format.context": "Tokens in the context window",
+  "format.cost": "What the chat has cost",
+  "tools.title": "Tools",
+  "tools.about": "What the model can do in the chats of this project. Open chats take changes up when they are opened next.",
+  "tools.mode": "Calls that wait for you",
+  "tools.mode.ask": "Everything that changes a file",
+  "tools.mode.auto-edit": "Only calls that reach the network",
+  "tools.mode.full": "None",
+  "tool.filesystem": "Files",
+  "tool.filesystem.about": "Reads and changes the files of the project.",
+  "tool.readOnly": "Only read and search",
+  "tool.memory": "Memory",
+  "tool.memory.about": "Keeps notes that all chats of the project share.",
+  "tool.systemPrompt": "Show the notes to the model at the start of each answer",
+  "tool.web": "Web",
+  "tool.web.about": "Searches the web and reads pages.",
+  "tool.ask": "Questions",
+  "tool.ask.about": "Asks you when something is unclear.",
+  "tool.todo": "Task list",
+  "tool.todo.about": "Keeps a list of its work that you see.",
+  "tool.calc": "Calculator",
+  "tool.calc.about": "Calculates exactly.",
+  "tool.history": "History",
+  "tool.history.about": "Finds what was said before a long chat was summarized.",
+  "tool.sketchbook": "Sketchbook",
+  "tool.sketchbook.about": "Adds to a notepad of the chat that you can read and the model can't.",
+  "tool.checkpoint": "Checkpoints",
+  "tool.checkpoint.about": "Ends a part of long work and continues without what came before it.",
+  "tool.continue": "What the model reads then",
+  "tool.keep": "Kept at a checkpoint",
+  "tool.keep.about": "Calls of other tools are left out of later requests.",
+  "tool.minion": "Agents",
+  "tool.minion.about": "Has agents do parts of the work, each in a chat of its own.",
+  "tool.instructions": "What agents are told",
+  "tool.model.same": "As in the chat",
+  "tool.return": "How agents hand over a result",
+  "tool.return.last": "A call, which ends their work",
+  "tool.return.deferred": "A call, and they continue",
+  "tool.return.none": "Their last message",
+  "tool.concurrency": "Agents at a time",
+  "tool.concurrency.about": "From 1 to 64. Empty is 4.",
+  "tool.personas": "Personas from /minions/NAME.md",
+  "tool.tools": "Tools of agents",
+  "tool.tools.about": "Of those that the project has.",
+  "memory.title": "Memory",
+  "memory.about": "What models noted for all chats of this project. You can change it at any time; earlier versions are kept.",
+  "memory.none": "No notes yet.",
+  "memory.new": "New note",
+  "memory.off": "No project has the memory tool. Turn it on in the settings of a project, under Tools.",
   "thinking.": "Default",
   "thinking.off": "Off",
   "thinking.minimal": "Minimal",
@@ -115,10 +177,12 @@ export const pagesEn = {
   "settings.find": "Find a setting",
   "settings.none": "No setting matches.",
   "settings.appearance": "Appearance",
-  "settings.appearance.about": "Light, dark, or as your system has it. For this browser.",
+  "settings.appearance.about": "Colors and language, for this browser.",
   "settings.theme.system": "System",
   "settings.theme.light": "Light",
   "settings.theme.dark": "Dark",
+  "settings.language": "Language",
+  "settings.language.system": "As in the browser",
   "settings.instructions": "Instructions for all chats",
   "settings.instructions.about": "What every chat should know about you, and how answers should be. Chats take changes up when they are opened next.",
   "settings.prompts": "Prompts",
@@ -132,13 +196,22 @@ export const pagesEn = {
   "settings.persona.instructions": "Instructions",
   "settings.persona.model": "Model",
   "settings.edit": "Edit {name}",
+  "settings.memory": "Memory",
+  "settings.memory.about": "What models noted in your projects.",
   "settings.links": "Read-only links",
   "settings.links.about": "Who has one reads a copy of the chat.",
   "settings.links.none": "You share nothing.",
   "settings.usage": "Usage",
   "settings.usage.about": "What your chats have cost, in days of UTC.",
+  "settings.tokens": "Tokens",
+  "settings.tokens.about": "With a token a program does what you may. Removing it ends what the program does.",
+  "settings.providers": "Providers and models",
+  "settings.providers.about": "Where models come from, for everybody on this server. Providers with addresses of their own are in models.yml.",
+  "settings.provider.key": "API key",
+  "settings.people": "People and groups",
+  "settings.people.about": "Who may use this server. What was done is in its log: burin admin audit.",
   "settings.account": "Account and security",
-  "settings.account.about": "Password, passkeys, devices, tokens, keys and export.",
+  "settings.account.about": "Password, passkeys, devices, keys and export.",
   "settings.account.open": "Open your account page",
   "usage.cost": "Cost",
   "usage.requests": "Requests",
@@ -165,7 +238,7 @@ export const pagesEn = {
   "shared.loading": "Loading the chat…",
 } as const;
 
-export const p = texts<keyof typeof pagesEn>(pagesEn);
+export const p = texts<keyof typeof pagesEn>("pages", pagesEn);
 
 export const levels = ["", "off", "minimal", "low", "medium", "high", "xhigh"] as const;
 
@@ -176,7 +249,7 @@ export const money = (usd: number): string => (usd === 0 ? "$0" : usd < 0.01 ? `
 export const size = (n: number): string => (n >= 1e9 ? `${(n / 1e9).toFixed(1)} GB` : n >= 1e6 ? `${(n / 1e6).toFixed(1)} MB` : n >= 1e3 ? `${Math.round(n / 1e3)} KB` : `${n} B`);
 
 /** many writes large numbers short. */
-export const many = (n: number): string => (n >= 1e6 ? `${(n / 1e6).toFixed(1)}M` : n >= 1e4 ? `${Math.round(n / 1e3)}k` : n.toLocaleString());
+export const many = (n: number): string => (n >= 1e6 ? `${(n / 1e6).toFixed(1)}M` : n >= 1e4 ? `${Math.round(n / 1e3)}k` : n.toLocaleString(locale()));
 
 /** day writes a date in the reader's way. */
-export const day = (at: string | undefined): string => (at ? new Date(at).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" }) : "");
+export const day = (at: string | undefined): string => (at ? new Date(at).toLocaleDateString(locale(), { day: "numeric", month: "short", year: "numeric" }) : "");
