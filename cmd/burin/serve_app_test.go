@@ -310,9 +310,8 @@ func (v *appVisit) manages(phone bool) {
 	b.Eval(`history.back()`, nil)
 	b.Until(`document.body.innerText.includes('In fewer words')`)
 	b.Eval(`void document.querySelector('.scroller').scrollTo(0, 0)`, nil)
-	b.Until(`document.querySelector('.answer')?.innerText.includes("package's documentation")`) // the first one, which is forked from
 	was := v.at()
-	const long = `[...document.querySelectorAll('article')].find((a) => a.innerText.includes("package's documentation"))` // which isn't in the page at once
+	const long = `[...document.querySelectorAll('article')].find((a) => a.innerText.includes("package's documentation"))` // which isn't in the page before
 	b.Until(long)
 	b.Eval(long+`.querySelector('[aria-label="Fork from here"]').click()`, nil)
 	b.Until(fmt.Sprintf(`location.pathname.startsWith('/c/') && location.pathname !== %q && document.body.innerText.includes("package's documentation") && !document.body.innerText.includes('In fewer words')`, was))
