@@ -59,8 +59,11 @@ Over HTTP, clients send the token of BURIN_MCP_TOKEN, or else the one that is pr
 	return cmd
 }
 
-// maxTasks is how many tasks run at a time, for all clients.
-const maxTasks = 4
+// Limits of tasks.
+const (
+	maxTasks = 4 // that run at a time, for all clients
+	maxDepth = 3 // burins, each an MCP server of the one above; the last one begins no task
+)
 
 // mcpServer is what burin mcp serve offers.
 type mcpServer struct {
@@ -196,6 +199,9 @@ func (m *mcpServer) runTask(ctx context.Context, args taskArgs, tell func(string
 	none := mcp.Result{}
 	if strings.TrimSpace(args.Prompt) == "" {
 		return none, errors.New("the prompt is empty")
+	}
+	if n := host.ServerDepth(m.program.getenv); n >= maxDepth {
+		return none, fmt.Errorf("%d burins wait for each other already: this one begins no task", n)
 	}
 	select {
 	case m.running <- struct{}{}:

@@ -165,6 +165,29 @@ func TestMCPServePage(t *testing.T) {
 	}
 }
 
+// A burin among its own servers, whose model has it begin tasks in tasks, ends.
+func TestMCPServeInItself(t *testing.T) {
+	t.Parallel()
+	deeper := calls("mcp__self__run_task", `{"prompt":"deeper"}`, 100)
+	c := configure(t, "approval: full\n", deeper, deeper, deeper, says("Not in me.", 100), says("Nor in me.", 100), says("That was all.", 100))
+	c.put("work/.git/HEAD", "ref: refs/heads/main\n")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(c.dir, "burin", "burin")); err != nil {
+		t.Fatal(err)
+	}
+	c.put("burin/mcp.json", fmt.Sprintf(`{"mcpServers":{"self":{"command":%q,"args":["mcp","serve"],"env":{"BURIN_HOME":%q}}}}`, filepath.Join(c.dir, "burin", "burin"), filepath.Join(c.dir, "burin")))
+	c.burin("mcp", "test") // which keeps the list of its tools
+	if out := c.burin("-p", "go"); out != "That was all.\n" {
+		t.Errorf("it said %q", out)
+	}
+	if n := len(c.model.Requests()); n != 6 || !strings.Contains(c.result(3), "3 burins wait for each other already") {
+		t.Errorf("%d requests; the deepest call gave %s", n, c.result(3))
+	}
+}
+
 // A canceled task ends, and so does one whose client is gone.
 func TestMCPServeCancel(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 
 	"github.com/burin-dev/burin/agent"
@@ -19,13 +20,19 @@ import (
 	"github.com/burin-dev/burin/session"
 )
 
+// ServerDepth is how many burins, each an MCP server of the one above, stand above this one.
+func ServerDepth(getenv func(string) string) int {
+	n, _ := strconv.Atoi(getenv(mcp.Depth)) // nothing, but for who plays with it
+	return max(n, 0)
+}
+
 // newPool makes what has the MCP servers of the process.
 func newPool(h *Host) *mcp.Pool {
 	var transport http.RoundTripper // nil is the default
 	if way, err := webOf(h); err == nil {
 		transport = way
 	}
-	o := mcp.Options{Version: h.o.Version, HTTP: transport, Environ: os.Environ(), Tokens: serverTokens{h}}
+	o := mcp.Options{Version: h.o.Version, HTTP: transport, Environ: append(os.Environ(), fmt.Sprintf("%s=%d", mcp.Depth, ServerDepth(h.o.Getenv)+1)), Tokens: serverTokens{h}}
 	if settings, err := h.Settings(); err == nil {
 		o.Sampling = settings.Bool("mcp.sampling")
 	}

@@ -187,7 +187,7 @@ func loopOf(built fs.FS, program, version string) (fs.FS, error) {
 		}
 		is, err := os.ReadFile(filepath.Join(dir, loopVersion))
 		if name := strings.TrimSpace(string(is)); err == nil && name != version {
-			return nil, fmt.Errorf("%w: %s is of %s, and this is %s", errNoLoop, dir, name, version)
+			return nil, fmt.Errorf("%w: that folder is of another version", errNoLoop) // which one, and where it lies, is nothing for strangers
 		}
 		return os.DirFS(dir), nil
 	}

@@ -36,7 +36,11 @@ var inherited = []string{
 	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TZ", "TMPDIR", "TEMP", "TMP",
 	"APPDATA", "LOCALAPPDATA", "HOMEDRIVE", "HOMEPATH", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "USERNAME", "USERPROFILE", "PATHEXT", "COMSPEC",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+	Depth,
 }
+
+// Depth is the variable that tells a server how many burins, each a server of the one above, stand above it.
+const Depth = "BURIN_MCP_DEPTH"
 
 // environment is that of a program.
 func environment(all []string, own map[string]string) []string {
