@@ -290,7 +290,7 @@ func TestPrivateWorkerPolicy(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.StatusCode == http.StatusNotFound {
-			if !strings.Contains(string(data), "go generate ./internal/mode/server") {
+			if !strings.Contains(string(data), "docs/private.md") {
 				t.Errorf("without the loop: %s", data)
 			}
 			continue

@@ -183,13 +183,28 @@ func (w *web) get(ctx context.Context, last string) (*http.Response, error) {
 	return resp, nil
 }
 
-// listen follows what the server says by itself, if it says anything.
-func (w *web) listen() {
+// headStart is how long burin waits for the stream of what a server says by itself before it asks for
+// anything: some servers ask in return there, and what they say before the stream is open is lost.
+// Others don't answer until they have something to say.
+const headStart = 500 * time.Millisecond
+
+// listen follows what the server says by itself, if it says anything. It returns when the server has
+// answered, or after headStart.
+func (w *web) listen(ctx context.Context) {
+	open := make(chan struct{})
 	w.reads.Go(func() {
-		if resp, err := w.get(w.life, ""); err == nil {
+		resp, err := w.get(w.life, "")
+		close(open)
+		if err == nil {
 			w.follow(w.life, resp, true)
 		}
 	})
+	ctx, stop := context.WithTimeout(ctx, headStart)
+	defer stop()
+	select {
+	case <-open:
+	case <-ctx.Done():
+	}
 }
 
 // Limits of resumed streams.

@@ -251,7 +251,7 @@ func (l *Link) dial(ctx context.Context) (*conn, error) {
 		if err == nil {
 			if err = l.introduce(ctx, c, w); err == nil {
 				if kind != SSE {
-					w.listen()
+					w.listen(ctx)
 				}
 				return c, nil
 			}
