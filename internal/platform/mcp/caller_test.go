@@ -1,7 +1,10 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"reflect"
@@ -30,6 +33,34 @@ func callFor(t *testing.T, l *mcp.Link, tool string, caller *mcp.Caller) string 
 		t.Fatalf("%s: %v", tool, err)
 	}
 	return r.Content[0].Text
+}
+
+// The stream of what a server says by itself is open before anything is asked of it.
+func TestStreamIsOpenFirst(t *testing.T) {
+	t.Parallel()
+	whole := mcptest.HTTP(0, "")
+	open := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			<-time.After(50 * time.Millisecond) // a slow one
+			close(open)
+		}
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if bytes.Contains(body, []byte(`"tools/list"`)) {
+			select {
+			case <-open:
+			default:
+				t.Error("it was asked for its tools before")
+			}
+		}
+		whole.ServeHTTP(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	l := use(t, pool(t, mcp.Options{Environ: os.Environ()}), mcp.Server{Name: "test", Type: mcp.HTTP, URL: srv.URL + "/mcp"})
+	if err := l.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // What a server asks during a call is answered by who called it, and costs the call no time.
