@@ -82,7 +82,7 @@ var fieldWords = map[string][]any{
 	"mode": {"plan", "ask", "auto-edit", "full"}, "model": {"box/one", "box/two"}, "when": {"", "after", "next"}, "scope": {"session", "once"},
 	"verdict": {"allow", "ask", "deny"}, "status": {"pending", "in_progress", "completed"}, "state": {"active", "paused"},
 	"steering": {"all", "one-at-a-time"}, "followUp": {"all", "one-at-a-time"}, "interrupt": {"immediate", "wait"}, "advisor": {"off"},
-	"tool": {"bash", "read", "write"}, "path": {"/a.txt", "/b/c.md", "/picture", "/b", "/"}, "to": {"/d.txt", "/e/f"}, "from": {"/a.txt", "/b/c.md"},
+	"key": {"sk-fuzzed"}, "tool": {"bash", "read", "write"}, "path": {"/a.txt", "/b/c.md", "/picture", "/b", "/"}, "to": {"/d.txt", "/e/f"}, "from": {"/a.txt", "/b/c.md"},
 	"limit": {"1", "50"}, "recursive": {"true", ""}, "purge": {"true", ""}, "trash": {"true", ""}, "deleted": {"true"}, "inline": {"true"}, "version": {1.0, 2.0},
 	"keep": {1.0, 2.0}, "q": {"words", "Some words", `"words of" mod`}, "days": {0.0, 7.0}, "cols": {80.0}, "rows": {24.0}, "revision": {0.0}, "tools": {map[string]any{"calc": map[string]any{}}},
 	"budget": {1.0, 100.0}, "maxCost": {0.0, 5.0}, "maxTokens": {0.0, 100.0}, "storage": {1e9}, "turns": {2.0}, "temperature": {0.5}, "before": {"2030-01-01T00:00:00Z"},
@@ -162,7 +162,7 @@ func TestServeFuzzer(t *testing.T) {
 		for range browsers.Received {
 		}
 	}()
-	cmd := machine(t, &brain{srv: model}, rpcConfig+fmt.Sprintf("background: {idle: 60}\nserver: {storage: true, push: 'mailto:box@example.org', pushHosts: [%q], oidc: {box: {issuer: %q, clientId: burin, clientSecretEnv: BOX_SECRET}}}\n", browsers.Host(), issuer.URL))
+	cmd := machine(t, &brain{srv: model}, rpcConfig+fmt.Sprintf("background: {idle: 60}\nserver: {folders: [~/work], storage: true, push: 'mailto:box@example.org', pushHosts: [%q], oidc: {box: {issuer: %q, clientId: burin, clientSecretEnv: BOX_SECRET}}}\n", browsers.Host(), issuer.URL))
 	writeFile(t, filepath.Join(homeOf(cmd), "push.pem"), browsers.Certificate(), 0o600)
 	cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+filepath.Join(homeOf(cmd), "push.pem"))
 	cmd.Env = append(cmd.Env, "BOX_SECRET="+oidctest.Secret)

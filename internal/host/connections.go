@@ -57,7 +57,7 @@ var (
 	// ErrUnknownProvider means that there is no such provider.
 	ErrUnknownProvider = errors.New("unknown provider")
 	// ErrNotKey means that a text can't be a key.
-	ErrNotKey = errors.New("that is not a key: give a single line")
+	ErrNotKey = errors.New("that is not a key: give one word of printable characters")
 )
 
 // List lists the providers, those that are ready first, then by name.
@@ -131,7 +131,7 @@ func (c *Connections) Add(ctx context.Context, provider, label, key string) (int
 	switch {
 	case !m.Catalog.Registry.Knows(provider):
 		return 0, ErrUnknownProvider
-	case key == "" || len(key) > maxKey || strings.ContainsAny(key, "\n\r\x00"):
+	case key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return 0, ErrNotKey
 	}
 	defer m.KeysChanged()
