@@ -59,7 +59,7 @@ func TestCalls(t *testing.T) {
 	call(16, "say", "")
 	next(`"id":16,"error":{"code":-32000,"message":"at most 16 requests at a time`)
 	fmt.Fprintln(out, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
-	// Its place is free once it has ended, of which nothing is told.
+	// Its place is free once it has ended, and nothing tells when.
 	for id, free := 17, false; !free; id++ {
 		call(id, "say", "")
 		if !lines.Scan() {

@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-// The loop of private projects is taken from the program, from beside it or from share, and
+// The loop of private projects is taken from the program, from the folder next to it or from share, and
 // never from a burin of another version.
 func TestLoopOfPrivateProjects(t *testing.T) {
 	const version = "v1.2.3 0123456789ab"
