@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // message is any message of JSON-RPC 2.0.
@@ -51,6 +52,9 @@ type conn struct {
 	serving map[string]context.CancelFunc // requests of the server, by id
 	err     error
 	done    chan struct{} // closed when it has ended, for err
+
+	leaving sync.WaitGroup // cancellations
+	closing bool           // there are no more of them
 }
 
 // pending is a request that waits for its answer.
@@ -207,11 +211,15 @@ func (c *conn) callFor(ctx context.Context, w pending, method string, params, re
 	if err != nil {
 		return fmt.Errorf("write %s: %w", method, err)
 	}
-	sending, stop := context.WithCancel(ctx)
-	defer stop()
-	sent := make(chan error, 1)
+	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
+	// What is still being sent when the answer is here has a moment to end: with a request that is
+	// canceled just when it ends, net/http may break the one that got its connection.
+	defer time.AfterFunc(maxLeaving, stop)
+	sent, out := make(chan error, 1), make(chan bool, 1)
 	go func() {
+		defer stop()
 		answered, err := c.send(sending, line, true)
+		out <- answered || err != nil
 		if err == nil && answered {
 			err = io.ErrUnexpectedEOF
 		}
@@ -226,9 +234,6 @@ func (c *conn) callFor(ctx context.Context, w pending, method string, params, re
 		select {
 		case m = <-answer:
 		default:
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
 			return err
 		}
 	case <-c.done:
@@ -238,7 +243,7 @@ func (c *conn) callFor(ctx context.Context, w pending, method string, params, re
 			return c.why()
 		}
 	case <-ctx.Done():
-		c.notify("notifications/cancelled", map[string]any{"requestId": id, "reason": "the user or burin canceled it"})
+		c.leave(func() { c.cancel(id, out) })
 		return ctx.Err()
 	}
 	if m.Error != nil {
@@ -253,11 +258,62 @@ func (c *conn) callFor(ctx context.Context, w pending, method string, params, re
 	return nil
 }
 
-// notify tells the server something. Nobody waits for it.
-func (c *conn) notify(method string, params any) {
-	line, err := json.Marshal(message{Version: "2.0", Method: method, Params: params})
+// leave does what a cancellation takes beside everything else, unless the connection is being closed.
+func (c *conn) leave(do func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closing {
+		c.leaving.Go(do)
+	}
+}
+
+// left waits for the cancellations. There are none afterwards.
+func (c *conn) left() {
+	c.mu.Lock()
+	c.closing = true
+	c.mu.Unlock()
+	c.leaving.Wait()
+}
+
+// Times of a cancellation.
+const (
+	overtaken  = 200 * time.Millisecond // until it is sent again
+	maxLeaving = time.Second            // for all of it
+)
+
+// cancel tells the server that nobody waits for a request any more; out says that it has been sent,
+// and whether it is over too. Over HTTP the two go different ways, and a server that hears of the
+// end before the beginning works in vain, so it is told again if the request was still being sent.
+func (c *conn) cancel(id uint64, out <-chan bool) {
+	line, err := json.Marshal(message{Version: "2.0", Method: "notifications/cancelled", Params: map[string]any{
+		"requestId": id, "reason": "the user or burin canceled it",
+	}})
 	if err != nil {
 		return
 	}
-	go func() { _, _ = c.send(context.Background(), line, false) }() // whether it arrives makes no difference
+	ctx, stop := context.WithTimeout(context.Background(), maxLeaving)
+	defer stop()
+	again := time.NewTimer(overtaken)
+	defer again.Stop()
+	over, sent := false, false
+	for try := 1; !over; try++ {
+		select {
+		case over = <-out:
+			sent = true
+		default:
+		}
+		if over {
+			return
+		}
+		if _, err := c.send(ctx, line, false); err != nil || sent || try == 2 {
+			return
+		}
+		select {
+		case over = <-out:
+			sent = true
+		case <-again.C:
+		case <-c.done:
+			return
+		}
+	}
 }

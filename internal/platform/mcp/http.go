@@ -357,6 +357,7 @@ func (w *web) agree(version string) {
 }
 
 func (w *web) close() {
+	w.conn.left() // servers may let a session end only with its requests
 	w.mu.Lock()
 	session := w.session
 	w.mu.Unlock()

@@ -1,8 +1,10 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -109,6 +111,49 @@ func TestTransports(t *testing.T) {
 				t.Errorf("after a canceled call: %q", got)
 			}
 		})
+	}
+}
+
+// A call is canceled even if the server hears of that before it has the call.
+func TestCancelOvertakes(t *testing.T) {
+	t.Parallel()
+	whole := mcptest.HTTP(0, "")
+	canceled := make(chan struct{}, 10)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		switch {
+		case bytes.Contains(body, []byte(`"hang"`)):
+			<-canceled // the first time it is told
+		case bytes.Contains(body, []byte(`"notifications/cancelled"`)):
+			defer func() { canceled <- struct{}{} }()
+		}
+		whole.ServeHTTP(w, r)
+	}))
+	for _, s := range []mcp.Server{{Name: "test", Type: mcp.HTTP, URL: srv.URL + "/mcp"}, {Name: "test", Type: mcp.SSE, URL: srv.URL + "/sse"}} {
+		l, leave := pool(t, mcp.Options{Environ: os.Environ()}).Use(s, t.TempDir())
+		if err := l.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		time.AfterFunc(20*time.Millisecond, stop)
+		if _, err := l.Call(ctx, "hang", nil, nil); err == nil {
+			t.Errorf("%s: a canceled call answers", s.Type)
+		}
+		leave()
+		for len(canceled) > 0 {
+			<-canceled
+		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		srv.Close() // it waits for the sessions, and those for the calls
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("the calls continue")
 	}
 }
 

@@ -257,11 +257,11 @@ func (l *Link) dial(ctx context.Context) (*conn, error) {
 			}
 			c.close()
 		}
+		if !errors.Is(err, errStatus) {
+			return nil, err
+		}
 		if first == nil {
 			first = err
-		}
-		if !errors.Is(err, errStatus) {
-			break
 		}
 	}
 	return nil, first
