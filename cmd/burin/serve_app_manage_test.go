@@ -200,6 +200,7 @@ func TestServeAppFirstRun(t *testing.T) {
 				t.Errorf("the log has %v", log)
 			}
 			v.c.must(http.StatusUnprocessableEntity, "POST", "/v1/admin/providers/nowhere/keys", map[string]any{"key": "k"}, nil)
+			v.c.must(http.StatusUnprocessableEntity, "POST", "/v1/admin/keys/999999/remove", nil, nil)
 			v.c.must(http.StatusUnprocessableEntity, "POST", "/v1/admin/providers/box/keys", map[string]any{"key": "two\nlines"}, nil)
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	cryptorand "crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -68,12 +69,13 @@ var needed = map[string]struct{ list, tell string }{
 	"navigate": {"nodes", "say hello"}, "set_label": {"nodes", "say hello"}, "job_kill": {"jobs", "job"}, "job_output": {"jobs", "job"},
 	"preview_undo": {"turns", "write"}, "turn_diff": {"turns", "write"}, "undo": {"turns", "write"}, "revoke": {"rules", "say hello"}, "stop_agent": {"agents", "agent"},
 	"approve_plan": {"plan", "plan"}, "resend": {"nodes", "fail"}, "unpin": {"pins", "say hello"}, "handoff": {"nodes", "say hello"},
-	"compact": {"nodes", "say more"}, "wait": {"queue", "say hello"},
+	"compact": {"nodes", "say more"}, "wait": {"queue", "say hello"}, "language_server_log": {"language_servers", "say hello"}, "restart_language_server": {"language_servers", "say hello"},
 }
 
-// notInChats are the methods that chats don't have: no command runs there, and they have no goals, plans and agents.
+// notInChats are the methods that chats don't have: no command or language server runs there, and they have no goals, plans and agents.
 var notInChats = []string{
-	"approve_plan", "console_follow", "console_resize", "console_stop", "console_type", "job_kill", "job_output", "preview_undo", "run", "set_goal", "stop_agent", "turn_diff", "turns", "undo",
+	"approve_plan", "console_follow", "console_resize", "console_stop", "console_type", "job_kill", "job_output", "language_server_log", "preview_undo", "restart_language_server", "run", "set_goal",
+	"stop_agent", "turn_diff", "turns", "undo",
 }
 
 // words are values that make sense for a field, besides those that answers had.
@@ -138,9 +140,10 @@ type actor struct {
 	tries   map[*operation]int
 	last    map[*operation]string // what a valid request got last
 	project string
-	file    string   // that was attached to the first chat
-	failed  string   // the last of what must succeed
-	main    []string // sessions that a client follows that answers
+	private [2]string // a private project and its chat
+	file    string    // that was attached to the first chat
+	failed  string    // the last of what must succeed
+	main    []string  // sessions that a client follows that answers
 	end     context.CancelFunc
 }
 
@@ -164,6 +167,8 @@ func TestServeFuzzer(t *testing.T) {
 		}
 	}()
 	cmd := machine(t, &brain{srv: model}, rpcConfig+fmt.Sprintf("background: {idle: 60}\nserver: {folders: [~/work], storage: true, push: 'mailto:box@example.org', pushHosts: [%q], oidc: {box: {issuer: %q, clientId: burin, clientSecretEnv: BOX_SECRET}}}\n", browsers.Host(), issuer.URL))
+	writeFile(t, filepath.Join(homeOf(cmd), "burin", "lsp.json"), []byte(`{"odd": {"command": "cat", "fileTypes": [".odd"], "rootMarkers": []}}`), 0o600)
+	writeFile(t, filepath.Join(cmd.Dir, "a.odd"), []byte("odd\n"), 0o600)
 	writeFile(t, filepath.Join(homeOf(cmd), "push.pem"), browsers.Certificate(), 0o600)
 	cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+filepath.Join(homeOf(cmd), "push.pem"))
 	cmd.Env = append(cmd.Env, "BOX_SECRET="+oidctest.Secret)
@@ -392,7 +397,9 @@ func (a *actor) begin() bool {
 		a.put("/v1/projects/"+project.ID+"/file?path=/a.txt", "text/plain", fmt.Appendf(nil, "words %d\n", a.rnd.Int()))
 	}
 	var begun struct{ Chat struct{ ID string } }
-	if !a.get("POST", "/v1/chats", map[string]any{"project": project.ID, "message": map[string]any{"id": "first", "message": map[string]any{"role": "user", "content": "write"}}}, &begun) {
+	if !a.get("POST", "/v1/chats", map[string]any{"project": project.ID, "message": map[string]any{"id": "first", "message": map[string]any{"role": "user", "content": []any{
+		map[string]any{"type": "image", "mimeType": "image/png", "data": pictureBytes(a.f.T, "here")}, map[string]any{"type": "text", "text": "write"},
+	}}}}, &begun) {
 		return false
 	}
 	a.main, a.project = []string{begun.Chat.ID}, project.ID
@@ -400,6 +407,9 @@ func (a *actor) begin() bool {
 		return false
 	}
 	a.known[begun.Chat.ID+" submit.id"] = []any{"first"}
+	if !a.seclude() {
+		return false
+	}
 	if a.role == people.Admin {
 		var made struct{ ID string }
 		if !a.get("POST", "/v1/sessions", map[string]any{"folder": a.f.folder, "mode": "full"}, &made) {
@@ -420,6 +430,69 @@ func (a *actor) begin() bool {
 	}
 	a.follow()
 	return true
+}
+
+// seclude makes a private project with a chat.
+func (a *actor) seclude() bool {
+	a.private = [2]string{strings.ToLower(cryptorand.Text()), strings.ToLower(cryptorand.Text())}
+	sealed := []byte("sealed")
+	at := "/v1/private/projects/" + a.private[0]
+	return a.get("PUT", at, map[string]any{"data": sealed, "keys": sealed}, nil) && a.get("PUT", at+"/chats/"+a.private[1], map[string]any{"revision": 0, "data": sealed}, nil)
+}
+
+// sealed gives the body of an operation on what is private; nil: such an operation needs none of its own.
+func (a *actor) sealed(o *operation) any {
+	sealed := []byte("sealed")
+	chat := "/v1/private/chats/" + a.private[1]
+	var is struct{ Revision, Total int64 }
+	var hold struct{ Lease string }
+	switch strings.TrimPrefix(o.path, "/v1/private/") {
+	case "projects/{id}":
+		a.get("GET", "/v1/private/projects/"+a.private[0], nil, &is)
+		return map[string]any{"revision": is.Revision, "data": sealed, "connect": []string{"https://api.example.com"}}
+	case "projects/{id}/chats/{chat}":
+		a.get("GET", chat, nil, &is)
+		return map[string]any{"revision": is.Revision, "data": sealed}
+	case "chats/{id}/lease":
+		return map[string]any{"take": true}
+	case "chats/{id}/records":
+		a.get("GET", chat+"/records", nil, &is)
+		a.get("POST", chat+"/lease", map[string]any{"take": true}, &hold)
+		return map[string]any{"lease": hold.Lease, "at": is.Total, "records": [][]byte{sealed}}
+	case "chats/{id}/release":
+		a.get("POST", chat+"/lease", map[string]any{"take": true}, &hold)
+		return map[string]any{"lease": hold.Lease}
+	}
+	return nil
+}
+
+// preparePublic sees that there is a copy of a chat or a key of a provider for an operation that needs one.
+func (a *actor) preparePublic(o *operation) {
+	switch o.path {
+	case "/v1/shared/{id}":
+		var is struct{ Path string }
+		if a.get("POST", "/v1/chats/"+a.main[0]+"/shares", map[string]any{"days": 7}, &is) {
+			id, secret, _ := strings.Cut(path.Base(is.Path), "#")
+			a.known["shared.id"], a.known["shared.secret"] = []any{id}, []any{secret}
+		}
+	case "/v1/admin/keys/{id}/remove":
+		var is struct{ ID int64 }
+		if a.get("POST", "/v1/admin/providers/anthropic/keys", map[string]any{"key": "sk-fuzzed"}, &is) {
+			a.known["keys.id"] = []any{is.ID}
+		}
+	}
+}
+
+// pictured is the query of a picture in the first chat.
+func (a *actor) pictured() url.Values {
+	var is struct{ Nodes []struct{ ID, Role string } }
+	a.get("POST", "/v1/sessions/"+a.main[0]+"/nodes", map[string]any{}, &is)
+	for _, n := range is.Nodes {
+		if n.Role == "user" {
+			return url.Values{"entry": {n.ID}, "n": {"0"}}
+		}
+	}
+	return url.Values{}
 }
 
 // follow has the actor follow its sessions and answer there, if it may.
@@ -568,10 +641,14 @@ func ends(o *operation) bool {
 // try sends a request for an operation.
 func (a *actor) try(o *operation, valid bool) {
 	a.tries[o]++
+	if valid && (o.name == "picture" || o.path == "/v1/shared/{id}" || strings.Contains(o.path, "/attachments")) && !a.get("GET", "/v1/chats/"+a.main[0], nil, nil) {
+		a.begin() // the first chat was deleted
+	}
 	if valid {
 		a.prepareAccount(o)
 		a.prepareSignIn(o)
 		a.prepareKept(o)
+		a.preparePublic(o)
 	}
 	session := ""
 	at := o.path
@@ -588,6 +665,14 @@ func (a *actor) try(o *operation, valid bool) {
 			}
 		}
 	}
+	if rest, ok := strings.CutPrefix(o.path, "/v1/private/"); ok && valid {
+		of := a.private[0]
+		if strings.HasPrefix(rest, "chats") {
+			of = a.private[1]
+		}
+		at = strings.NewReplacer("{id}", of, "{chat}", a.private[1]).Replace(o.path)
+	}
+	at = strings.ReplaceAll(at, "{chat}", "none")
 	if i := strings.Index(o.path, "/attachments"); i >= 0 && valid {
 		at = "/v1/chats/" + a.main[0] + o.path[i:]
 		at = strings.ReplaceAll(at, "{file}", a.file)
@@ -621,6 +706,12 @@ func (a *actor) try(o *operation, valid bool) {
 			query.Set(q, v)
 		}
 	}
+	switch {
+	case o.name == "picture" && valid:
+		at, query = "/v1/sessions/"+a.main[0]+"/picture", a.pictured()
+	case o.name == "records" && valid:
+		query = url.Values{}
+	}
 	if len(query) > 0 {
 		at += "?" + query.Encode()
 	}
@@ -639,6 +730,9 @@ func (a *actor) try(o *operation, valid bool) {
 			v = is
 		}
 		if is := a.keeps(o); valid && is != nil {
+			v = is
+		}
+		if is := a.sealed(o); valid && is != nil {
 			v = is
 		}
 		if m, ok := v.(map[string]any); ok && o.name == "run" { // whatever else it is, it is harmless
@@ -683,6 +777,9 @@ func (a *actor) try(o *operation, valid bool) {
 		return
 	}
 	a.judge(o, r, session, status, data, body)
+	if strings.HasPrefix(o.path, "/v1/private/") && o.verb == "DELETE" && status/100 == 2 && !a.seclude() && a.f.Context().Err() == nil {
+		a.f.note(a.what+" can't make a private project", a.failed)
+	}
 	if o.path == "/v1/me/lock" && status/100 == 2 {
 		a.unlock()
 	}
@@ -1137,6 +1234,8 @@ func (a *actor) field(o *operation, session, name string) any {
 		return "none"
 	case name == "ticket":
 		return any1(a.known["signin.ticket"], "none")
+	case strings.HasPrefix(of, "shared/") && name == "secret":
+		return any1(a.known["shared.secret"], "none")
 	case of == "signin/code" && name == "code":
 		return any1(a.known["codes.id"], "000000")
 	case name == "code":

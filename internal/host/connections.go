@@ -56,6 +56,8 @@ const (
 var (
 	// ErrUnknownProvider means that there is no such provider.
 	ErrUnknownProvider = errors.New("unknown provider")
+	// ErrUnknownKey means that no key is stored under an id.
+	ErrUnknownKey = errors.New("no key has that id")
 	// ErrNotKey means that a text can't be a key.
 	ErrNotKey = errors.New("that is not a key: give one word of printable characters")
 )
@@ -139,14 +141,17 @@ func (c *Connections) Add(ctx context.Context, provider, label, key string) (int
 	return id, err
 }
 
-// Remove removes a stored key of a provider.
+// Remove removes a stored key of a provider. The error is [ErrUnknownKey] if there is none.
 func (c *Connections) Remove(ctx context.Context, id int64) error {
 	m, err := c.host.Models()
 	if err != nil {
 		return err
 	}
 	defer m.KeysChanged()
-	return m.Keys.Remove(ctx, id)
+	if err = m.Keys.Remove(ctx, id); errors.Is(err, credential.ErrNoCredential) {
+		return ErrUnknownKey
+	}
+	return err
 }
 
 // Try has a model of a provider say a word, its cheapest one if none is named. What the provider

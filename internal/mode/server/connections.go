@@ -62,8 +62,12 @@ func connectionRoutes(s *Server) []route {
 		}),
 		about(a, "POST", "/v1/admin/keys/{id}/remove", "Removes a stored key.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (none nothing, err error) {
 			id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64) // what is no number is no key's
-			if err = c.Remove(r.Context(), id); err != nil {
-				return none, people.InputError{Field: "id", Wrong: err.Error()}
+			err = c.Remove(r.Context(), id)
+			if errors.Is(err, host.ErrUnknownKey) {
+				err = people.InputError{Field: "id", Wrong: err.Error()}
+			}
+			if err != nil {
+				return none, err
 			}
 			return none, people.Note(r.Context(), a.people, by(r), "key.remove", person(r), "key "+strconv.FormatInt(id, 10))
 		}),
