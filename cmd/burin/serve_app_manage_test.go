@@ -324,6 +324,8 @@ func TestServeAppGerman(t *testing.T) {
 			b.Open(v.c.url + "/chats")
 			b.Until(`document.querySelector('.list .rows li')`)
 			v.shows("library", "Papierkorb")
+			b.Open(v.c.url + "/account")
+			v.shows("account", "Zweiter Faktor", "Deine Schlüssel")
 
 			b.Open(v.c.url + "/settings/appearance")
 			b.Until(`document.querySelector('#language')`)
@@ -333,6 +335,8 @@ func TestServeAppGerman(t *testing.T) {
 			b.Await("Page.loadEventFired")
 			b.Until(`document.querySelector('.panel h2')?.innerText === 'Appearance' && document.querySelector('#language')?.value === 'en'`)
 			v.shows("english", "As in the browser")
+			b.Open(v.c.url + "/account")
+			v.shows("account-english", "Second factor")
 		})
 	}
 }

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"html"
 	"strings"
-	"time"
 
 	"github.com/burin-dev/burin/internal/chat/oidc"
 	"github.com/burin-dev/burin/internal/chat/people"
-	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/session/remote"
 )
 
@@ -50,7 +48,10 @@ func (v view) wrongs(section string) []people.InputError {
 
 // markup is a page as it is written. html/template would keep the linker from leaving out
 // what nothing calls, which is a tenth of the program.
-type markup struct{ strings.Builder }
+type markup struct {
+	strings.Builder
+	german bool // the language of the page; else it is English
+}
 
 // raw is markup already; all else is text.
 type raw string
@@ -64,7 +65,7 @@ func (m *markup) put(format string, args ...any) {
 			args[i] = html.EscapeString(fmt.Sprint(a))
 		}
 	}
-	fmt.Fprintf(m, format, args...)
+	fmt.Fprintf(m, m.sayAll(format), args...)
 }
 
 // input is a field of a form.
@@ -101,9 +102,9 @@ func (m *markup) field(wrong []people.InputError, focus bool, f input) {
 		marks += " autofocus"
 	}
 	id := cmp.Or(f.id, f.name)
-	m.put(`<label for="%s">%s`, id, f.label)
+	m.put(`<label for="%s">%s`, id, m.say(f.label))
 	if f.hint != "" {
-		m.put(` <span class="hint">%s</span>`, f.hint)
+		m.put(` <span class="hint">%s</span>`, m.say(f.hint))
 	}
 	m.put("</label>\n<input id=\"%s\" name=\"%s\" %s value=\"%s\"%s>\n", id, f.name, f.kind, f.value, marks)
 }
@@ -115,7 +116,8 @@ func (m *markup) wrongs(all []people.InputError) {
 	}
 	m.put(`<div class="wrong" id="wrong" role="alert">`)
 	for _, e := range all {
-		m.put("<p>%s.</p>", strings.ToUpper(e.Wrong[:1])+e.Wrong[1:])
+		wrong := m.wrong(e.Wrong)
+		m.put("<p>%s.</p>", strings.ToUpper(wrong[:1])+wrong[1:])
 	}
 	m.put("</div>\n")
 }
@@ -123,10 +125,10 @@ func (m *markup) wrongs(all []people.InputError) {
 func (m *markup) head(v view) {
 	before := ""
 	if len(v.wrong) > 0 {
-		before = "Error: "
+		before = m.say("Error: ")
 	}
 	m.put(`<!doctype html>
-<html lang="en">
+<html lang="%s">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -136,7 +138,7 @@ func (m *markup) head(v view) {
 <style>%s</style>
 %s</head>
 <body>
-`, before, v.title, raw(pageStyle), map[bool]raw{true: `<script src="` + passkeyPath + `" defer></script>` + "\n"}[v.party != ""])
+`, map[bool]string{true: "de", false: "en"}[m.german], before, m.say(v.title), raw(pageStyle), map[bool]raw{true: `<script src="` + passkeyPath + `" defer></script>` + "\n"}[v.party != ""])
 }
 
 const mark raw = `<p class="mark"><svg viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"><path d="M3 21l4.5-1.2L20 7.3 16.7 4 4.2 16.5z"/><path d="M14 6.7L17.3 10"/><path d="M11 21h10"/></svg>burin</p>
@@ -145,12 +147,12 @@ const mark raw = `<p class="mark"><svg viewBox="0 0 24 24" aria-hidden="true" fi
 // small begins a page with one thing on it.
 func (m *markup) small(v view) {
 	m.head(v)
-	m.put("<main class=\"small\">%s<h1>%s</h1>\n", mark, v.title)
+	m.put("<main class=\"small\">%s<h1>%s</h1>\n", mark, m.say(v.title))
 }
 
 func (m *markup) said(done string) {
 	if done != "" {
-		m.put("<div class=\"done\" role=\"status\"><p>%s</p></div>\n", done)
+		m.put("<div class=\"done\" role=\"status\"><p>%s</p></div>\n", m.say(done))
 	}
 }
 
@@ -196,7 +198,7 @@ func goneMarkup(m *markup, v view) {
 
 func joinMarkup(m *markup, v view) {
 	m.small(v)
-	m.put("<p class=\"soft\">You are invited as %s. Choose how you sign in from now on.</p>\n", v.role)
+	m.put("<p class=\"soft\">You are invited as %s. Choose how you sign in from now on.</p>\n", m.say(string(v.role)))
 	m.wrongs(v.wrong)
 	m.put("<form method=\"post\" class=\"card\">\n")
 	m.field(v.wrong, true, input{name: "name", label: "Name", hint: "to sign in with: letters, digits and . _ - @ +", value: v.name, kind: userField})
@@ -224,9 +226,9 @@ func hiddenName(name string) raw {
 
 // section writes a part of the account.
 func (m *markup) section(id, title, about string, rest func()) {
-	m.put("<section aria-labelledby=\"h-%s\"><h2 id=\"h-%s\">%s</h2>\n", id, id, title)
+	m.put("<section aria-labelledby=\"h-%s\"><h2 id=\"h-%s\">%s</h2>\n", id, id, m.say(title))
 	if about != "" {
-		m.put("<p class=\"soft\">%s</p>\n", about)
+		m.put("<p class=\"soft\">%s</p>\n", m.say(about))
 	}
 	rest()
 	m.put("</section>\n")
@@ -249,7 +251,7 @@ func (m *markup) confirm(v view, section string) {
 
 func accountMarkup(m *markup, v view) {
 	m.head(v)
-	m.put("<main>%s<div class=\"top\"><div><h1>%s</h1><p class=\"soft\">%s · %s</p></div>\n", mark, v.me.Display, v.me.Name, v.me.Role)
+	m.put("<main>%s<div class=\"top\"><div><h1>%s</h1><p class=\"soft\">%s · %s</p></div>\n", mark, v.me.Display, v.me.Name, m.say(string(v.me.Role)))
 	m.put("<form method=\"post\" action=\"/signout\"><button class=\"plain\">Sign out</button></form></div>\n")
 	m.said(v.done)
 	m.shownOnce(v)
@@ -273,7 +275,7 @@ func accountMarkup(m *markup, v view) {
 				m.field(wrong, false, input{name: "old", label: "Current password", kind: oldPassword})
 			}
 			m.field(wrong, false, input{id: "new", name: "password", label: "New password", hint: choose, kind: newPassword})
-			m.put(`<button class="plain">%s</button>`, button)
+			m.put(`<button class="plain">%s</button>`, m.say(button))
 		})
 	})
 	m.passkeySection(v)
@@ -308,7 +310,7 @@ func accountMarkup(m *markup, v view) {
 
 // details writes what is shown when somebody wants it.
 func (m *markup) details(summary string, open bool, rest func()) {
-	m.put("<details%s><summary>%s</summary>\n", map[bool]raw{true: " open"}[open], summary)
+	m.put("<details%s><summary>%s</summary>\n", map[bool]raw{true: " open"}[open], m.say(summary))
 	rest()
 	m.put("</details>\n")
 }
@@ -361,7 +363,7 @@ func inFours(s string) string {
 func (m *markup) factorSection(v view) {
 	about := "A code of an app on your phone, besides the password."
 	if v.me.SecondFactor {
-		about = "On: a code of your app is asked for when you sign in. " + prose.Count(v.me.RecoveryCodes, "recovery code") + " left."
+		about = fmt.Sprintf(m.say("On: a code of your app is asked for when you sign in. %s left."), m.count(v.me.RecoveryCodes, "recovery code"))
 	}
 	m.section("factor", "Second factor", about, func() {
 		m.wrongs(v.wrongs("factor"))
@@ -384,9 +386,9 @@ func (m *markup) device(d people.Device) {
 	if d.Current {
 		m.put(`<span class="here">this one</span>`)
 	} else {
-		m.put("seen %s", ago(d.Seen))
+		m.put("seen %s", m.ago(d.Seen))
 	}
-	m.put(" · since %s", ago(d.Created))
+	m.put(" · since %s", m.ago(d.Created))
 	if d.Address != "" {
 		m.put(" · %s", d.Address)
 	}
@@ -403,14 +405,11 @@ func (m *markup) tokenSection(v view) {
 			m.put("<ul class=\"rows\">\n")
 		}
 		for _, t := range v.tokens {
-			used, until := "never used", ""
-			if !t.Used.IsZero() {
-				used = "used " + ago(t.Used)
-			}
+			m.put("<li><div>%s<small>%s · %s", t.Name, t.Rights, m.used(t.Used))
 			if !t.Expires.IsZero() {
-				until = " · until " + day(t.Expires)
+				m.put(" · until %s", day(t.Expires))
 			}
-			m.put("<li><div>%s<small>%s · %s%s</small></div>\n", t.Name, t.Rights, used, until)
+			m.put("</small></div>\n")
 			m.put("<form method=\"post\" action=\"/account/untoken\"><input type=\"hidden\" name=\"token\" value=\"%s\"><button class=\"plain\" aria-label=\"Remove %s\">Remove</button></form></li>\n", t.Name, t.Name)
 		}
 		if len(v.tokens) > 0 {
@@ -433,21 +432,4 @@ func (m *markup) tokenSection(v view) {
 			})
 		})
 	})
-}
-
-func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
-
-// ago says when something was.
-func ago(t time.Time) string {
-	switch d := time.Since(t); {
-	case d < 2*time.Minute:
-		return "just now"
-	case d < 2*time.Hour:
-		return prose.Count(int(d.Minutes()), "minute") + " ago"
-	case d < 48*time.Hour:
-		return prose.Count(int(d.Hours()), "hour") + " ago"
-	case d < 60*24*time.Hour:
-		return prose.Count(int(d.Hours()/24), "day") + " ago"
-	}
-	return day(t)
 }

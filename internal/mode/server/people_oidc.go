@@ -165,7 +165,7 @@ func (l linking) backPage(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		l.accounts.wrong(w, r, signInMarkup, l.accounts.welcome(r), err)
 	case in.Ticket != "":
-		show(w, http.StatusOK, codeMarkup, view{title: "One more step", secret: in.Ticket})
+		show(w, r, http.StatusOK, codeMarkup, view{title: "One more step", secret: in.Ticket})
 	default:
 		l.accounts.goOn(w, r, in.Secret)
 	}
@@ -241,15 +241,11 @@ func (m *markup) linkedSection(v view) {
 			m.put("<ul class=\"rows\">\n")
 		}
 		for _, one := range v.linked {
-			used := "never used"
-			if !one.Used.IsZero() {
-				used = "used " + ago(one.Used)
-			}
 			m.put("<li><div>%s<small>", one.Label)
 			if one.Name != "" {
 				m.put("%s · ", one.Name)
 			}
-			m.put("%s · since %s</small></div>\n<form method=\"post\" action=\"/account/unlink\"><input type=\"hidden\" name=\"linked\" value=\"%s\"><button class=\"plain\" aria-label=\"Unlink %s\">Unlink</button></form></li>\n", used, ago(one.Created), one.ID, one.Label)
+			m.put("%s · since %s</small></div>\n<form method=\"post\" action=\"/account/unlink\"><input type=\"hidden\" name=\"linked\" value=\"%s\"><button class=\"plain\" aria-label=\"Unlink %s\">Unlink</button></form></li>\n", m.used(one.Used), m.ago(one.Created), one.ID, one.Label)
 		}
 		if len(v.linked) > 0 {
 			m.put("</ul>\n")
@@ -288,5 +284,5 @@ func (l linking) linkForm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Refresh", "0; url="+to)
-	show(w, http.StatusOK, leaveMarkup, view{title: "Go on at the other site", link: to})
+	show(w, r, http.StatusOK, leaveMarkup, view{title: "Go on at the other site", link: to})
 }

@@ -47,8 +47,8 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // show writes a page.
-func show(w http.ResponseWriter, status int, write func(*markup, view), v view) {
-	var m markup
+func show(w http.ResponseWriter, r *http.Request, status int, write func(*markup, view), v view) {
+	m := markup{german: german(r)}
 	write(&m, v)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
@@ -61,7 +61,7 @@ func (s accounts) wrong(w http.ResponseWriter, r *http.Request, write func(*mark
 	status, _ := statusOfPeople(err)
 	retryAfter(w.Header(), err)
 	v.wrong = inputs(err)
-	show(w, status, write, v)
+	show(w, r, status, write, v)
 }
 
 // inputs are the errors that an error consists of.
@@ -91,8 +91,8 @@ func (s accounts) pages() []page {
 		{path: "GET /signin/with/{provider}", open: true, serve: linking{s}.leavePage},
 		{path: "GET /signin/with/{provider}/back", open: true, serve: linking{s}.backPage},
 		{path: "POST /signout", serve: s.signOutForm},
-		{path: "GET /open/{secret}", open: true, serve: func(w http.ResponseWriter, _ *http.Request) {
-			show(w, http.StatusOK, openMarkup, view{title: "Sign in to burin"})
+		{path: "GET /open/{secret}", open: true, serve: func(w http.ResponseWriter, r *http.Request) {
+			show(w, r, http.StatusOK, openMarkup, view{title: "Sign in to burin"})
 		}},
 		{path: "POST /open/{secret}", open: true, serve: s.openForm},
 		{path: "GET /join/{secret}", open: true, serve: s.joinPage},
@@ -123,7 +123,7 @@ func (s accounts) signInPage(w http.ResponseWriter, r *http.Request) {
 	}
 	v := s.welcome(r)
 	v.done = done(r.URL.Query().Get("done"))
-	show(w, http.StatusOK, signInMarkup, v)
+	show(w, r, http.StatusOK, signInMarkup, v)
 }
 
 // welcome is the sign-in page.
@@ -144,7 +144,7 @@ func (s accounts) signInForm(w http.ResponseWriter, r *http.Request) {
 		v.name = name
 		s.wrong(w, r, signInMarkup, v, err)
 	case in.Ticket != "":
-		show(w, http.StatusOK, codeMarkup, view{title: "One more step", secret: in.Ticket})
+		show(w, r, http.StatusOK, codeMarkup, view{title: "One more step", secret: in.Ticket})
 	default:
 		s.goOn(w, r, in.Secret)
 	}
@@ -197,7 +197,7 @@ func (s accounts) joinPage(w http.ResponseWriter, r *http.Request) {
 		s.wrong(w, r, goneMarkup, view{title: "This invitation doesn't work"}, err)
 		return
 	}
-	show(w, http.StatusOK, joinMarkup, view{title: "Welcome to burin", role: role})
+	show(w, r, http.StatusOK, joinMarkup, view{title: "Welcome to burin", role: role})
 }
 
 func (s accounts) joinForm(w http.ResponseWriter, r *http.Request) {
@@ -222,7 +222,7 @@ func (s accounts) resetPage(w http.ResponseWriter, r *http.Request) {
 		s.wrong(w, r, goneMarkup, view{title: "This link doesn't work"}, err)
 		return
 	}
-	show(w, http.StatusOK, resetMarkup, view{title: "Choose a new password", name: name, locks: s.locks(r, name)})
+	show(w, r, http.StatusOK, resetMarkup, view{title: "Choose a new password", name: name, locks: s.locks(r, name)})
 }
 
 // locks reports whether the keys of a person with a name open with their password only.
@@ -279,7 +279,7 @@ func (s accounts) account(w http.ResponseWriter, r *http.Request, v view, wrong 
 		s.wrong(w, r, accountMarkup, v, wrong)
 		return
 	}
-	show(w, http.StatusOK, accountMarkup, v)
+	show(w, r, http.StatusOK, accountMarkup, v)
 }
 
 // accountForm does something with the account of who is signed in.

@@ -88,11 +88,7 @@ func (m *markup) passkeySection(v view) {
 			m.put("<ul class=\"rows\">\n")
 		}
 		for _, k := range v.passkeys {
-			used := "never used"
-			if !k.Used.IsZero() {
-				used = "used " + ago(k.Used)
-			}
-			m.put("<li><div>%s<small>%s · since %s", k.Name, used, ago(k.Created))
+			m.put("<li><div>%s<small>%s · since %s", k.Name, m.used(k.Used), m.ago(k.Created))
 			if k.Server != v.party {
 				m.put(" · for %s", k.Server)
 			}

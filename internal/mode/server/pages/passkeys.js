@@ -15,7 +15,15 @@
 
   // said is what a person is told of an error; '' is nothing.
   const said = (e) => {
-    const known = {
+    const german = document.documentElement.lang === 'de';
+    const known = german ? {
+      AbortError: '',
+      NotAllowedError: 'es wurde abgebrochen oder hat zu lange gedauert: Versuche es noch einmal',
+      InvalidStateError: 'dieses Gerät hat schon einen Passkey für dein Konto',
+      NotSupportedError: 'dieses Gerät hat keine Passkeys, die prüfen, wer es benutzt',
+      SecurityError: 'für diese Adresse hat der Browser keine Passkeys',
+      TypeError: 'der Server ist nicht erreichbar: Versuche es noch einmal',
+    } : {
       AbortError: '',
       NotAllowedError: 'it was canceled, or took too long: try again',
       InvalidStateError: 'this device has a passkey for your account already',

@@ -22,6 +22,17 @@ export function chosen(): Language | "" {
   }
 }
 
+/** choose has this browser use a language, "" that of the browser, in the pages of the server, too: those read a cookie. */
+export function choose(language: string): void {
+  try {
+    if (language) localStorage.setItem("language", language);
+    else localStorage.removeItem("language");
+  } catch {
+    // It is full, or not allowed.
+  }
+  document.cookie = `language=${language}; path=/; samesite=lax; max-age=${language ? 31_536_000 : 0}`;
+}
+
 /** speak loads the language that was chosen, or the first one of the browser's that there is. Nothing is shown before. */
 export async function speak(): Promise<void> {
   const wanted = [chosen(), ...navigator.languages.map((l) => l.toLowerCase().split("-")[0]!)].find((l) => Object.hasOwn(languages, l)) ?? "en";
