@@ -193,13 +193,19 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 				waiting[s.Path] = true
 				warnings = append(warnings, s.Path+": its MCP servers do not start before you trust them: burin trust shows them")
 			}
-		case ServerOn:
+		case ServerOn, ServerOff:
 			ready, err := mcpserver.Expand(s.Server, h.o.Getenv, o.Ground.Dir)
-			if err != nil {
+			use := h.pool().Use
+			switch off := s.Standing == ServerOff; {
+			case off && err != nil: // it can't be switched on before the next session
+				continue
+			case err != nil:
 				warnings = append(warnings, err.Error())
 				continue
+			case off:
+				use = h.pool().UseOff
 			}
-			l, leave := h.pool().Use(ready, o.Ground.Dir)
+			l, leave := use(ready, o.Ground.Dir)
 			o.Servers, leaves = append(o.Servers, l), append(leaves, leave)
 		}
 	}
