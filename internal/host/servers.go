@@ -86,7 +86,7 @@ func Servers(h *Host) (all []Server, warnings []string, err error) {
 			case !settings.Bool("mcp.enabled"), !f.Own && !settings.Bool("mcp.enableProjectConfig"):
 				standing = ServerExcluded
 			case !f.Own:
-				if standing, err = trusted(h, f); err != nil {
+				if standing, err = trustedFile(h, f); err != nil {
 					return nil, warnings, err
 				}
 			}
@@ -108,8 +108,8 @@ func Servers(h *Host) (all []Server, warnings []string, err error) {
 	return all, warnings, nil
 }
 
-// trusted says whether the person trusts a file of servers.
-func trusted(h *Host, f mcpserver.File) (Standing, error) {
+// trustedFile says whether the person trusts a file of servers.
+func trustedFile(h *Host, f mcpserver.File) (Standing, error) {
 	states, err := trustList(h).States(f.Project, []trust.Item{f.Item})
 	switch {
 	case err != nil:
@@ -195,7 +195,8 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 			}
 		case ServerOn, ServerOff:
 			ready, err := mcpserver.Expand(s.Server, h.o.Getenv, o.Ground.Dir)
-			use := h.pool().Use
+			var l *mcp.Link
+			var leave func()
 			switch off := s.Standing == ServerOff; {
 			case off && err != nil: // it can't be switched on before the next session
 				continue
@@ -203,9 +204,10 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 				warnings = append(warnings, err.Error())
 				continue
 			case off:
-				use = h.pool().UseOff
+				l, leave = h.pool().UseOff(ready, o.Ground.Dir)
+			default:
+				l, leave = h.pool().Use(ready, o.Ground.Dir)
 			}
-			l, leave := use(ready, o.Ground.Dir)
 			o.Servers, leaves = append(o.Servers, l), append(leaves, leave)
 		}
 	}

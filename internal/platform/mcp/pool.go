@@ -79,7 +79,7 @@ func (p *Pool) use(s Server, dir string, on bool) (l *Link, leave func()) {
 	p.users[l]++
 	p.mu.Unlock()
 	if known { // its definition says so now
-		l.Switch(on)
+		l.Switch("", on)
 	}
 	return l, sync.OnceFunc(func() {
 		p.mu.Lock()
@@ -143,11 +143,8 @@ func (l *Link) Server() Server { return l.server }
 func (l *Link) Tools() (tools []Tool, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case l.off:
+	if l.off {
 		return nil, true
-	case l.server.Only == nil && l.server.Without == nil && l.chosen == nil:
-		return l.tools, !l.at.IsZero()
 	}
 	for i := range l.tools {
 		if l.offers(l.tools[i].Name) {

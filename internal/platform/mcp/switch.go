@@ -74,38 +74,30 @@ func (l *Link) Off() bool {
 	return l.off
 }
 
-// Switch switches the server off, which ends it and its calls, or on, which connects to nothing
-// yet. Who watches is told.
-func (l *Link) Switch(on bool) {
+// Switch switches a tool off or on, whatever the definition of the server says; with "" it is the
+// server: off, it ends with its calls, and on it connects to nothing yet. Who watches is told.
+func (l *Link) Switch(tool string, on bool) {
 	l.mu.Lock()
-	if l.off == !on {
+	var c *conn
+	switch {
+	case tool != "":
+		if l.chosen == nil {
+			l.chosen = map[string]bool{}
+		}
+		l.chosen[tool] = on
+	case l.off == !on:
 		l.mu.Unlock()
 		return
+	default:
+		c = l.conn
+		l.off, l.conn, l.failures, l.err = !on, nil, 0, nil
+		if on && l.at.IsZero() {
+			l.remember()
+		}
 	}
-	l.off, l.failures, l.err = !on, 0, nil
-	if on && l.at.IsZero() {
-		l.remember()
-	}
-	c := l.conn
-	l.conn = nil
 	tell := l.watchers()
 	l.mu.Unlock()
 	hangUp(c, errOff)
-	for _, f := range tell {
-		f()
-	}
-}
-
-// SwitchTool has a tool used or not, whatever the definition of the server says. Who watches is
-// told.
-func (l *Link) SwitchTool(tool string, on bool) {
-	l.mu.Lock()
-	if l.chosen == nil {
-		l.chosen = map[string]bool{}
-	}
-	l.chosen[tool] = on
-	tell := l.watchers()
-	l.mu.Unlock()
 	for _, f := range tell {
 		f()
 	}

@@ -37,20 +37,20 @@ func TestSwitch(t *testing.T) {
 	if got := l.Status(); got.State != mcp.Connected || len(got.Tools) != 7 || slices.Contains(names(l), "fail") || l.Offers("fail") {
 		t.Errorf("connected: %s, %d tools, used %q", got.State, len(got.Tools), names(l))
 	}
-	l.SwitchTool("fail", true)
-	l.SwitchTool("echo", false)
+	l.Switch("fail", true)
+	l.Switch("echo", false)
 	if got := names(l); !slices.Contains(got, "fail") || slices.Contains(got, "echo") || len(got) != 6 {
 		t.Errorf("after two switches: %q", got)
 	}
-	l.Switch(false)
+	l.Switch("", false)
 	if _, err := l.Call(t.Context(), "hang", nil, nil); err == nil || !strings.Contains(err.Error(), "switched off") {
 		t.Errorf("a call while it is off: %v", err)
 	}
 	if got := l.Status(); got.State != mcp.Off || len(names(l)) > 0 || len(got.Tools) != 7 || l.Stale() {
 		t.Errorf("off: %s, used %q", got.State, names(l))
 	}
-	l.Switch(false)
-	l.Switch(true)
+	l.Switch("", false)
+	l.Switch("", true)
 	if told != 4 || len(names(l)) != 6 {
 		t.Errorf("told %d times, used %q", told, names(l))
 	}
@@ -63,7 +63,7 @@ func TestSwitch(t *testing.T) {
 	if off == l || l.Off() || !off.Off() || len(names(off)) > 0 {
 		t.Error("a link that is off is the one of those who use the server")
 	}
-	if off.Switch(true); len(names(off)) != 6 || len(p.Find("test")) != 2 {
+	if off.Switch("", true); len(names(off)) != 6 || len(p.Find("test")) != 2 {
 		t.Errorf("on for the first time: %q of %d links", names(off), len(p.Find("test")))
 	}
 }
@@ -78,7 +78,7 @@ func TestSwitchOffEndsCalls(t *testing.T) {
 		_, err := l.Call(t.Context(), "hang", nil, nil)
 		ended <- err
 	}()
-	l.Switch(false)
+	l.Switch("", false)
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "switched off") {
 		t.Errorf("the call: %v", err)
 	}
