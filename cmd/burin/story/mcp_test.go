@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/burin-dev/burin/internal/mode/tui/robot"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/mcp/mcptest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -74,6 +75,7 @@ func (s *story) told(text string) bool {
 // MCP servers are a command away: how they are, their tools and logs, and switches that hold in this
 // session and in later ones.
 func TestMCPServers(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	turns := []llmtest.Turn{call("mcp__notes__echo", `{}`), say("One."), call("mcp__notes__fail", `{}`), say("Two."), say("Three.")}
 	s := begin(t, turns, servers(t), func(o *setting) { o.quiet = true })
