@@ -265,6 +265,9 @@ func (d *ServerDesk) Do(ctx context.Context, what, id, tool string) (said string
 	for _, l := range links {
 		if e := l.Reconnect(ctx); e != nil {
 			err = fmt.Errorf("MCP server %s: %w", s.Name, e)
+			if what == Reconnect {
+				said = ""
+			}
 		}
 	}
 	return said, err

@@ -97,6 +97,7 @@ func TestMCPServers(t *testing.T) {
 	// One server: its tools, and what it said.
 	s.Press("ctrl+r")
 	s.WaitText("MCP server broken: the server ended the connection")
+	s.WaitGone("connected to broken")
 	s.Press("down")
 	s.Press("enter")
 	s.WaitText("Says a text again.")
@@ -133,7 +134,7 @@ func TestMCPServers(t *testing.T) {
 	s.WaitText("Enter view")
 	s.Press("space")
 	s.WaitText("notes is off in this session and in later ones")
-	s.WaitText("☐ notes")
+	s.WaitText("☐ notes    off")
 	s.Press("ctrl+r")
 	s.WaitText("notes is off: nothing connects to it.")
 	s.Press("ctrl+c")
