@@ -200,7 +200,7 @@ func reviewIn(h *host.Host, a askFlags) func(ctx context.Context, s session.Hand
 
 // ownCommands is what the host does for burin's own commands in a prompt.
 func ownCommands(h *host.Host, a askFlags) slash.Own {
-	return slash.Own{Memory: memoryIn(h, a), Agents: host.AgentsOf(h).Command, Commit: commitIn(h, a), Review: reviewIn(h, a), Shadowed: func(name string) bool {
+	return slash.Own{Memory: memoryIn(h, a), Agents: host.AgentsOf(h).Command, Servers: host.ServersOf(h).Command, Commit: commitIn(h, a), Review: reviewIn(h, a), Shadowed: func(name string) bool {
 		_, ok := h.FileCommands().Lookup(name)
 		return ok
 	}}

@@ -409,3 +409,19 @@ func TestMCPPlanMode(t *testing.T) {
 		t.Errorf("%.3000s\n%s", got, out)
 	}
 }
+
+// Without a terminal /mcp answers with text, and asks neither a server nor the model.
+func TestMCPInWords(t *testing.T) {
+	pacetest.Costly(t)
+	t.Parallel()
+	c := withServer(t, "", 0)
+	if out := c.burin("-p", "/mcp"); !strings.Contains(out, "test: from the cache, 7 tools, ") {
+		t.Errorf("/mcp: %s", out)
+	}
+	if out := c.burin("-p", "/mcp test"); !strings.Contains(out, "Tool     echo  Says a text again.\n") {
+		t.Errorf("/mcp test: %s", out)
+	}
+	if n := len(c.model.Requests()); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -90,7 +90,7 @@ func (p *program) talkHere(ctx context.Context, a askFlags, prompt string, tty *
 	ended, err = tui.Run(ctx, tui.Options{
 		Terminal: tty, Getenv: p.getenv, Settings: settings, Paths: h.Paths(), Dir: h.Dir(), Home: home,
 		Version: version(), Changelog: burin.Changelog(),
-		Prompt: prompt, Open: opener(h), Host: h, Agents: host.AgentsOf(h.Host), OpenPage: openBrowser, Resume: h.ask.goOn || a.resume != "" || a.session != "",
+		Prompt: prompt, Open: opener(h), Host: h, Agents: host.AgentsOf(h.Host), Servers: host.ServersOf(h.Host), OpenPage: openBrowser, Resume: h.ask.goOn || a.resume != "" || a.session != "",
 		Choose: a.choose, Hide: hiding(h, settings), News: p.news(a, settings, h.Paths()),
 		Running: runningBeside(p),
 	})

@@ -31,7 +31,7 @@ func serverPrompt(ctx context.Context, links []*mcp.Link, text string) (prompt s
 	call, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	name, ok := strings.CutPrefix(call, "/")
 	server, name, found := strings.Cut(name, ":")
-	i := slices.IndexFunc(links, func(l *mcp.Link) bool { return l.Server().Name == server })
+	i := slices.IndexFunc(links, func(l *mcp.Link) bool { return l.Server().Name == server && !l.Off() })
 	if !ok || !found || name == "" || i < 0 {
 		return "", false, nil
 	}

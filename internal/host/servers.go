@@ -86,7 +86,7 @@ func Servers(h *Host) (all []Server, warnings []string, err error) {
 			case !settings.Bool("mcp.enabled"), !f.Own && !settings.Bool("mcp.enableProjectConfig"):
 				standing = ServerExcluded
 			case !f.Own:
-				if standing, err = trusted(h, f); err != nil {
+				if standing, err = trustedFile(h, f); err != nil {
 					return nil, warnings, err
 				}
 			}
@@ -108,8 +108,8 @@ func Servers(h *Host) (all []Server, warnings []string, err error) {
 	return all, warnings, nil
 }
 
-// trusted says whether the person trusts a file of servers.
-func trusted(h *Host, f mcpserver.File) (Standing, error) {
+// trustedFile says whether the person trusts a file of servers.
+func trustedFile(h *Host, f mcpserver.File) (Standing, error) {
 	states, err := trustList(h).States(f.Project, []trust.Item{f.Item})
 	switch {
 	case err != nil:
@@ -193,13 +193,21 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 				waiting[s.Path] = true
 				warnings = append(warnings, s.Path+": its MCP servers do not start before you trust them: burin trust shows them")
 			}
-		case ServerOn:
+		case ServerOn, ServerOff:
 			ready, err := mcpserver.Expand(s.Server, h.o.Getenv, o.Ground.Dir)
-			if err != nil {
+			var l *mcp.Link
+			var leave func()
+			switch off := s.Standing == ServerOff; {
+			case off && err != nil: // it can't be switched on before the next session
+				continue
+			case err != nil:
 				warnings = append(warnings, err.Error())
 				continue
+			case off:
+				l, leave = h.pool().UseOff(ready, o.Ground.Dir)
+			default:
+				l, leave = h.pool().Use(ready, o.Ground.Dir)
 			}
-			l, leave := h.pool().Use(ready, o.Ground.Dir)
 			o.Servers, leaves = append(o.Servers, l), append(leaves, leave)
 		}
 	}

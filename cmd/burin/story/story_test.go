@@ -21,6 +21,7 @@ import (
 	"github.com/burin-dev/burin/internal/mode/tui/vt"
 	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/lsp/lsptest"
+	"github.com/burin-dev/burin/internal/platform/mcp/mcptest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -28,6 +29,7 @@ import (
 
 func TestMain(m *testing.M) {
 	lsptest.Main()
+	mcptest.Main()
 	robot.Flag()
 	flag.Parse()
 	// Stories wait most of their time: more of them than cores at a time.

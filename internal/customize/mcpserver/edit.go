@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/burin-dev/burin/internal/jsontext"
@@ -110,6 +111,29 @@ func Switch(raw json.RawMessage, on bool) (json.RawMessage, error) {
 	delete(e, "disabled")
 	if !on {
 		e["disabled"] = true
+	}
+	return json.Marshal(e)
+}
+
+// SwitchTool has a tool of a server used or not.
+func SwitchTool(raw json.RawMessage, tool string, on bool) (json.RawMessage, error) {
+	var e map[string]any
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return nil, err
+	}
+	for i, key := range []string{"excludeTools", "disabled_tools", "includeTools", "enabled_tools", "tools"} {
+		list, _ := e[key].([]any)
+		only := i > 1 // lists of the only ones
+		if only && (!on || list == nil || slices.Contains(list, any("*"))) {
+			continue
+		}
+		list = slices.DeleteFunc(list, func(name any) bool { return name == tool })
+		if only || i == 0 && !on {
+			list = append(list, tool)
+		}
+		if e[key] = list; len(list) == 0 {
+			delete(e, key)
+		}
 	}
 	return json.Marshal(e)
 }

@@ -155,3 +155,25 @@ func TestEdit(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// A tool is switched in the lists that a file has, and the others stay.
+func TestSwitchTool(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		before string
+		on     bool
+		after  string
+	}{
+		{`{"command":"x"}`, false, `{"command":"x","excludeTools":["a"]}`},
+		{`{"command":"x","excludeTools":["a"]}`, true, `{"command":"x"}`},
+		{`{"command":"x","excludeTools":["a","b"],"disabled_tools":["a"]}`, true, `{"command":"x","excludeTools":["b"]}`},
+		{`{"command":"x","excludeTools":["b"]}`, false, `{"command":"x","excludeTools":["b","a"]}`},
+		{`{"command":"x","includeTools":["b"],"tools":["*"]}`, true, `{"command":"x","includeTools":["b","a"],"tools":["*"]}`},
+		{`{"command":"x","includeTools":["a"]}`, false, `{"command":"x","excludeTools":["a"],"includeTools":["a"]}`},
+	} {
+		got, err := mcpserver.SwitchTool(json.RawMessage(c.before), "a", c.on)
+		if err != nil || string(got) != c.after {
+			t.Errorf("%s, on %v: %s %v", c.before, c.on, got, err)
+		}
+	}
+}

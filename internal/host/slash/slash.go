@@ -31,6 +31,8 @@ type Own struct {
 	Memory Memory
 	// Agents does what a person writes behind /agents, and returns Markdown.
 	Agents func(ctx context.Context, name string) (string, error)
+	// Servers does what a person writes behind /mcp, and returns Markdown.
+	Servers func(ctx context.Context, name string) (string, error)
 	// Commit does what a person writes behind /commit, and returns Markdown. model is that of the
 	// session.
 	Commit func(ctx context.Context, model, arg string) (string, error)
@@ -68,6 +70,9 @@ func Commands(own Own) []Command {
 		}},
 		{Name: "review", Hint: "range, commit or pull request", Help: "Have agents review changes", Run: func(ctx context.Context, h session.Handle, arg string) (string, error) {
 			return own.Review(ctx, h, arg)
+		}},
+		{Name: "mcp", Hint: "name", Help: "List MCP servers and how they are, or show one", Run: func(ctx context.Context, _ session.Handle, arg string) (string, error) {
+			return own.Servers(ctx, arg)
 		}},
 	} {
 		if own.Shadowed == nil || !own.Shadowed(c.Name) {

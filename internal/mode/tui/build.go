@@ -63,6 +63,7 @@ func newApp(o Options) *app {
 		host: o.Host, paths: o.Paths, version: o.Version, changes: o.Changelog,
 	}
 	g.agents = &agents{base: b, panes: panes, composer: composer, work: work, host: o.Agents}
+	g.servers = &serverPanel{base: b, current: cur, panes: panes, login: g.models.loginTo, desk: o.Servers}
 	g.tasks = &tasks{base: b, current: cur, facts: facts, panes: panes, desktop: desktop, work: work, outbox: outbox}
 	g.pursuit = &pursuit{base: b, current: cur, composer: composer, work: work, outbox: outbox}
 	g.plan = &planMode{base: b, current: cur, facts: facts, panes: panes, composer: composer, work: work, outbox: outbox, review: review}

@@ -295,10 +295,18 @@ func (ms *models) login(provider string) {
 		ms.sayError(err)
 		return
 	}
-	ms.work.task("logging in to "+provider, func(ctx context.Context) (func(), error) {
-		info, err := models.Keys.Login(ctx, provider, credential.LoginOptions{}, ms.loginUI())
+	ms.loginTo(provider, func(ctx context.Context, ui oauth.UI) (string, error) {
+		info, err := models.Keys.Login(ctx, provider, credential.LoginOptions{}, ui)
+		return "Logged in to " + info.Provider + ".", err
+	})
+}
+
+// loginTo logs in with the browser, as run does it, and says what that says.
+func (ms *models) loginTo(name string, run func(context.Context, oauth.UI) (said string, err error)) {
+	ms.work.task("logging in to "+name, func(ctx context.Context) (func(), error) {
+		said, err := run(ctx, ms.loginUI())
 		return func() {
-			ms.notice(card.Info, fmt.Sprintf("Logged in to %s.", info.Provider))
+			ms.notice(card.Info, said)
 			ms.switcher.beginIfNone()
 		}, err
 	})

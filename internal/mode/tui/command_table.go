@@ -16,6 +16,7 @@ type groups struct {
 	setup        *setup
 	views        *views
 	agents       *agents
+	servers      *serverPanel
 	tasks        *tasks
 	pursuit      *pursuit
 	plan         *planMode
@@ -140,6 +141,7 @@ func workCommands(g *groups) []command {
 		{name: "hub", aliases: []string{"agent-hub"}, help: "what works: sub-agents, to watch, talk to or stop, and other sessions", needs: aSession, run: g.subagents.openHub},
 		{name: "jobs", aliases: []string{"bashes", "tasks"}, help: "commands and agents that run in the background", needs: aSession, run: g.tasks.openJobs},
 		{name: "lsp", help: "language servers: their states and logs, restart one", needs: aSession, run: func(string) { openLanguages(g.tasks) }},
+		{name: "mcp", args: "[name]", help: "MCP servers: states, tools and logs; switch them, reconnect, log in", yields: true, run: g.servers.open},
 		{name: "undo", aliases: []string{"rewind"}, args: "[turn]", help: "undo what a turn changed", needs: aRest, run: g.tasks.openUndo},
 		{name: "queue", help: "move queued messages back into the prompt", needs: aSession, run: func(string) { g.outbox.unqueue(false) }},
 	}

@@ -187,8 +187,6 @@ func elsewhere(name string) string {
 		return "burin trust, in a shell, lists the hooks of this folder and decides about them."
 	case "plugins":
 		return "burin has no " + strings.ToLower(name) + " yet."
-	case "mcp":
-		return "burin mcp, in a shell, lists the MCP servers, adds them and logs in to them."
 	case "plugin":
 		return "burin has no plugins yet."
 	}

@@ -111,6 +111,8 @@ type Options struct {
 	Host Host
 	// Agents are the definitions of agents in the folder.
 	Agents AgentDefinitions
+	// Servers are the MCP servers of the folder.
+	Servers ServerDesk
 }
 
 // Main runs the guard of the terminal if this process was started as one, and then does

@@ -126,6 +126,15 @@ func (s *Server) Where() string {
 		return strings.Join(append([]string{s.Command}, s.Args...), " ")
 	}
 	where, _, _ := strings.Cut(s.URL, "?")
+	if scheme, rest, ok := strings.Cut(where, "://"); ok {
+		host, path, slash := strings.Cut(rest, "/")
+		if at := strings.LastIndexByte(host, '@'); at >= 0 {
+			where = scheme + "://" + host[at+1:]
+			if slash {
+				where += "/" + path
+			}
+		}
+	}
 	return where
 }
 
@@ -231,6 +240,8 @@ var (
 	errEnded   = errors.New("the server ended the connection")
 	errExpired = errors.New("the server has forgotten the connection")
 	errClosed  = errors.New("the server is closed")
+	errOff     = errors.New("the server is switched off")
+	errAgain   = errors.New("the connection was closed to connect again")
 )
 
 // LoginError means that a server wants to know who asks.

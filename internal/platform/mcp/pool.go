@@ -54,18 +54,33 @@ func NewPool(o Options) *Pool {
 
 // Use gives the link to a server for a workspace. Everyone who uses the same gets the same one,
 // and calls leave in the end; with the last one the server ends.
-func (p *Pool) Use(s Server, dir string) (l *Link, leave func()) {
+func (p *Pool) Use(s Server, dir string) (l *Link, leave func()) { return p.use(s, dir, true) }
+
+// UseOff is Use for a server that the person has switched off: the link has no tools and connects
+// to nothing until [Link.Switch] switches it on, and nothing is read for it.
+func (p *Pool) UseOff(s Server, dir string) (l *Link, leave func()) { return p.use(s, dir, false) }
+
+func (p *Pool) use(s Server, dir string, on bool) (l *Link, leave func()) {
 	whole, _ := json.Marshal(s) // of texts: it cannot fail
 	key := string(whole) + "\n" + dir
+	if !on { // another one than that of sessions that use the server
+		key += "\noff"
+	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	l = p.links[key]
-	if l == nil {
-		l = &Link{pool: p, server: s, dir: dir, gate: make(chan struct{}, 1), watching: map[int]func(){}}
-		l.remember()
+	known := l != nil
+	if !known {
+		l = &Link{pool: p, server: s, dir: dir, gate: make(chan struct{}, 1), watching: map[int]func(){}, off: !on}
+		if on {
+			l.remember()
+		}
 		p.links[key] = l
 	}
 	p.users[l]++
+	p.mu.Unlock()
+	if known { // its definition says so now
+		l.Switch("", on)
+	}
 	return l, sync.OnceFunc(func() {
 		p.mu.Lock()
 		p.users[l]--
@@ -81,6 +96,18 @@ func (p *Pool) Use(s Server, dir string) (l *Link, leave func()) {
 	})
 }
 
+// Find are the links that lead to the server with that name, of all workspaces.
+func (p *Pool) Find(name string) (found []*Link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.links {
+		if l.server.Name == name {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
 // fresh is how long the tools of a server are taken for what it still has.
 const fresh = 24 * time.Hour
 
@@ -94,11 +121,14 @@ type Link struct {
 	mu       sync.Mutex
 	conn     *conn // nil: not connected
 	closed   bool
-	tools    []Tool
-	at       time.Time // when the server had them; zero: it is not known what it has
+	off      bool            // switched off
+	chosen   map[string]bool // tools that were switched since the link is there
+	tools    []Tool          // all that the server has
+	at       time.Time       // when the server had them; zero: it is not known what it has
 	failures int
 	failed   time.Time
-	err      error // of the last attempt
+	err      error  // of the last attempt
+	words    string // of a program that could not be talked to
 	watching map[int]func()
 	next     int
 	asking   sync.WaitGroup
@@ -108,23 +138,33 @@ type Link struct {
 // Server is what the link leads to.
 func (l *Link) Server() Server { return l.server }
 
-// Tools are those that the server had last, by name. known is false if it was never asked.
+// Tools are those to use of what the server had last, by name. known is false if it was never
+// asked. A server that is switched off has none.
 func (l *Link) Tools() (tools []Tool, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.tools, !l.at.IsZero()
+	if l.off {
+		return nil, true
+	}
+	for i := range l.tools {
+		if l.offers(l.tools[i].Name) {
+			tools = append(tools, l.tools[i])
+		}
+	}
+	return tools, !l.at.IsZero()
 }
 
 // Log is what the server said of its work last, the oldest first: at most a hundred lines.
 func (l *Link) Log() []Line { return l.log.all() }
 
-// Words are the last ones of a program on its standard error, while it is connected.
+// Words are the last ones of a program on its standard error, while it is connected or after an
+// attempt to connect has failed.
 func (l *Link) Words() string {
 	l.mu.Lock()
-	c := l.conn
+	c, words := l.conn, l.words
 	l.mu.Unlock()
 	if c == nil {
-		return ""
+		return words
 	}
 	return c.words()
 }
@@ -133,7 +173,7 @@ func (l *Link) Words() string {
 func (l *Link) Stale() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.at.IsZero() || l.pool.o.Now().Sub(l.at) > fresh
+	return !l.off && (l.at.IsZero() || l.pool.o.Now().Sub(l.at) > fresh)
 }
 
 // Watch calls f when the tools have changed, until stop is called.
@@ -170,11 +210,13 @@ func (l *Link) connect(ctx context.Context) (*conn, error) {
 		return nil, ctx.Err()
 	}
 	l.mu.Lock()
-	c, closed, failures, since, last := l.conn, l.closed, l.failures, l.pool.o.Now().Sub(l.failed), l.err
+	c, closed, off, failures, since, last := l.conn, l.closed, l.off, l.failures, l.pool.o.Now().Sub(l.failed), l.err
 	l.mu.Unlock()
 	switch {
 	case closed:
 		return nil, errClosed
+	case off:
+		return nil, errOff
 	case c != nil && c.why() == nil:
 		return c, nil
 	case failures > 0 && since < wait(failures):
@@ -188,17 +230,25 @@ func (l *Link) connect(ctx context.Context) (*conn, error) {
 	c, err := l.dial(ctx)
 	var tools []Tool
 	if err == nil {
-		if tools, err = listTools(ctx, c, &l.server); err != nil {
+		if tools, err = listTools(ctx, c); err != nil {
 			c.close()
 		}
 	}
 	l.mu.Lock()
-	if err == nil && l.closed {
+	if err == nil && (l.closed || l.off) {
+		off := l.off
 		l.mu.Unlock()
 		c.close()
+		if off {
+			return nil, errOff
+		}
 		return nil, errClosed
 	}
+	l.words = ""
 	if err != nil {
+		if c != nil && c.transport != nil {
+			l.words = c.words()
+		}
 		err = l.explain(ctx, c, err)
 		l.conn, l.err, l.failed = nil, err, l.pool.o.Now()
 		if login := (*LoginError)(nil); !errors.As(err, &login) { // which may be there at any time
@@ -296,7 +346,7 @@ func (l *Link) newConn() *conn {
 // refresh asks for the tools again, beside everything else.
 func (l *Link) refresh(c *conn) {
 	l.besides(func(ctx context.Context) {
-		if tools, err := listTools(ctx, c, &l.server); err == nil { // else the old ones stay
+		if tools, err := listTools(ctx, c); err == nil { // else the old ones stay
 			l.learn(tools)
 		}
 	})
@@ -395,7 +445,7 @@ func list[T any](ctx context.Context, c *conn, method, name string, most int) ([
 }
 
 // listTools asks for the tools of a server, by name.
-func listTools(ctx context.Context, c *conn, s *Server) ([]Tool, error) {
+func listTools(ctx context.Context, c *conn) ([]Tool, error) {
 	some, err := list[Tool](ctx, c, "tools/list", "tools", maxTools)
 	if err != nil {
 		return nil, fmt.Errorf("list its tools: %w", err)
@@ -408,8 +458,7 @@ func listTools(ctx context.Context, c *conn, s *Server) ([]Tool, error) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
-	all = slices.CompactFunc(all, func(a, b Tool) bool { return a.Name == b.Name })
-	return slices.DeleteFunc(all, func(t Tool) bool { return !s.offers(t.Name) }), nil
+	return slices.CompactFunc(all, func(a, b Tool) bool { return a.Name == b.Name }), nil
 }
 
 // learn notes the tools, here and for the next run, and tells who watches.
@@ -420,9 +469,7 @@ func (l *Link) learn(tools []Tool) {
 	l.tools, l.at = tools, now
 	var tell []func()
 	if changed {
-		for _, f := range l.watching {
-			tell = append(tell, f)
-		}
+		tell = l.watchers()
 	}
 	l.mu.Unlock()
 	l.keep(kept{At: now, Tools: tools})
@@ -470,7 +517,7 @@ func (l *Link) remember() {
 	if err != nil || json.Unmarshal(text, &k) != nil {
 		return
 	}
-	l.tools, l.at = slices.DeleteFunc(k.Tools, func(t Tool) bool { return !l.server.offers(t.Name) }), k.At
+	l.tools, l.at = k.Tools, k.At
 }
 
 // Call calls a tool for a caller; nil is one that gives nothing.

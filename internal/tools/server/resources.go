@@ -48,6 +48,9 @@ func (r Resources) Read(ctx context.Context, address string) (string, error) {
 	var b strings.Builder
 	if name == "" {
 		for _, l := range r.Links {
+			if l.Off() {
+				continue
+			}
 			s := l.Server()
 			fmt.Fprintf(&b, "%s://%s lists the resources of %s\n", Scheme, s.Name, prose.Inline(s.Where()))
 		}
@@ -57,7 +60,7 @@ func (r Resources) Read(ctx context.Context, address string) (string, error) {
 		return b.String(), nil
 	}
 	for _, l := range r.Links {
-		if l.Server().Name != name {
+		if l.Server().Name != name || l.Off() {
 			continue
 		}
 		if uri == "" {
