@@ -97,6 +97,46 @@ a>c user  16:00:30 "Thanks"
 	}
 }
 
+// TestDocumentedForm reads the example of docs/serve.md, and writes it as it is.
+func TestDocumentedForm(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/serve.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, found := strings.Cut(string(page), "```json\n{\n \"format\": \"burin.chat\"")
+	example, _, _ = strings.Cut(example, "```")
+	if !found {
+		t.Fatal("docs/serve.md has no example of a chat")
+	}
+	const want = `burin b4f0 "Tides" 03:04:05-03:04:09 [sea] omitted 0
+>1 user  03:04:05 "Why are there tides?\n\nAttached: sea.png"
+1>2 assistant anthropic/claude-opus-4-5 03:04:09 "The moon." <
+`
+	f, err := Open([]byte(`{"format": "burin.chat"` + example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = f.All(func(_ int, c Chat, err error) error {
+		if err != nil {
+			return err
+		}
+		if got := told(c); got != want {
+			t.Errorf("%s", cmp.Diff(want, got))
+		}
+		var again bytes.Buffer
+		if err := Write(&again, c); err != nil {
+			return err
+		}
+		if chats, _ := readAll(t, again.Bytes()); len(chats) != 1 || chats[0] != want {
+			t.Errorf("written and read again: %v", chats)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLibreChatAnswersWithinQuestions(t *testing.T) {
 	chats, failures := readAll(t, []byte(`{"conversationId":"n","title":"Nested","messages":[{"messageId":"1","text":"Q","isCreatedByUser":true,"createdAt":"2025-01-01T00:00:00Z",
 		"children":[{"messageId":"2","text":"A","sender":"x","isCreatedByUser":false,"createdAt":"2025-01-01T00:00:01Z","children":[]}]}]}`))
