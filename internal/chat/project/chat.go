@@ -530,7 +530,7 @@ func (s *Store) Fork(ctx context.Context, person, id, entry string) (Chat, error
 		entry = l.Leaf()
 	}
 	about := from.About
-	about.Origin, about.Entry, about.Draft, about.Pinned, about.Seen = id, entry, "", false, time.Time{}
+	about.Origin, about.Entry, about.Source, about.Draft, about.Pinned, about.Seen = id, entry, "", "", false, time.Time{}
 	to, err := s.NewChat(ctx, person, from.Project, about)
 	if err != nil {
 		return Chat{}, err

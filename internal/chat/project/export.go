@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
 	"unicode"
 
+	"github.com/burin-dev/burin/internal/chat/chatfile"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
@@ -102,6 +104,73 @@ func exportChat(ctx context.Context, s *Store, person, id, folder string, to *zi
 	w, err := to.Create(name + ".md")
 	if err == nil {
 		err = export.Markdown(w, page)
+	}
+	return err
+}
+
+// Forms of a chat as a file.
+const (
+	FormJSON     = "json"     // that of package chatfile
+	FormMarkdown = "markdown" // to read
+)
+
+// WriteChat writes a chat as a file, in one of the forms.
+func WriteChat(ctx context.Context, s *Store, person string, c Chat, form string, w io.Writer) error {
+	if form == FormJSON {
+		f, err := ChatFile(ctx, s, person, c)
+		if err != nil {
+			return err
+		}
+		return chatfile.Write(w, f)
+	}
+	page := export.Page{Title: c.Title}
+	l, err := s.View(ctx, person, c, transcript.Options{})
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // nothing was said
+		page.Header.ID = c.ID
+		return export.Markdown(w, page)
+	case err != nil:
+		return err
+	}
+	defer l.Close()
+	page.Header, page.Leaf = l.Header(), l.Leaf()
+	for e, err := range l.All() {
+		if err != nil {
+			return err
+		}
+		page.Entries = append(page.Entries, textOf(e))
+	}
+	return export.Markdown(w, page)
+}
+
+// FileName is the name of a chat's file, without its ending.
+func FileName(c Chat) string { return fileName(c.Title, c.ID) }
+
+// WriteChats writes the chats of a project that are not in the trash into an archive, each in both forms.
+func WriteChats(ctx context.Context, s *Store, person, project string, to *zip.Writer) error {
+	rows, err := s.db.Query(ctx, `SELECT id FROM {chats} WHERE person = ?1 AND project = ?2 AND trashed = 0 AND temporary = 0 ORDER BY created, id`, person, project)
+	if err != nil {
+		return err
+	}
+	ids, err := scanIDs(rows)
+	for _, id := range ids {
+		if err != nil {
+			break
+		}
+		var c Chat
+		if c, err = s.Chat(ctx, person, id); errors.Is(err, ErrUnknown) { // it was purged meanwhile
+			err = nil
+			continue
+		}
+		for form, ending := range map[string]string{FormJSON: ".json", FormMarkdown: ".md"} {
+			var w io.Writer
+			if err == nil {
+				w, err = to.Create(FileName(c) + ending)
+			}
+			if err == nil {
+				err = WriteChat(ctx, s, person, c, form, w)
+			}
+		}
 	}
 	return err
 }

@@ -132,8 +132,10 @@ type About struct {
 	Archived     bool     `json:"archived,omitempty"`
 	Tags         []string `json:"tags,omitempty"`
 	// Origin is the chat that it was forked from, and Entry where.
-	Origin string  `json:"origin,omitempty"`
-	Entry  string  `json:"entry,omitempty"`
+	Origin string `json:"origin,omitempty"`
+	Entry  string `json:"entry,omitempty"`
+	// Source is where it was imported from: the kind of file, ":" and its id there.
+	Source string  `json:"source,omitempty"`
 	Cost   llm.USD `json:"cost,omitempty"` // of everything so far
 	// Seen is what of the chat its person has seen, on any device: all until then.
 	Seen time.Time `json:"seen,omitzero"`

@@ -341,7 +341,7 @@ func (s *Server) setChat(w http.ResponseWriter, r *http.Request) {
 		if err := over(a); err != nil {
 			return err
 		}
-		a.Origin, a.Entry, a.Cost = was.Origin, was.Entry, was.Cost // they are facts
+		a.Origin, a.Entry, a.Source, a.Cost = was.Origin, was.Entry, was.Source, was.Cost // they are facts
 		fresh = a.Instructions != was.Instructions || a.Thinking != was.Thinking
 		return nil
 	})

@@ -174,21 +174,6 @@ func importFiles() func(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q q
 	}
 }
 
-// archiveWriter sets the head of an archive when there is something of it.
-type archiveWriter struct {
-	paced
-	name  string
-	begun bool
-}
-
-func (a *archiveWriter) Write(b []byte) (int, error) {
-	if !a.begun {
-		a.begun = true
-		download(a.Header(), a.name, "application/zip", false)
-	}
-	return a.paced.Write(b)
-}
-
 func (s *Server) exportFiles(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) error {
 	leave, ok := s.enter(w)
 	if !ok {
@@ -199,7 +184,7 @@ func (s *Server) exportFiles(w http.ResponseWriter, r *http.Request, t *vfs.Tree
 	if name == "/" {
 		name = "files"
 	}
-	to := &archiveWriter{paced: paced{w}, name: name + ".zip"}
+	to := &fileWriter{paced: paced{w}, name: name + ".zip", kind: "application/zip"}
 	err := t.Export(r.Context(), q.Get("path"), to)
 	if err != nil && to.begun { // the client must not take it for whole
 		panic(http.ErrAbortHandler)

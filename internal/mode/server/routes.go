@@ -108,6 +108,7 @@ func (s *Server) routes() []route {
 	}
 	all = append(all, codingRoutes(&s.o)...)
 	all = append(all, s.chatRoutes()...)
+	all = append(all, chatFiles{s}.ops()...)
 	all = append(all, own{s}.routes()...)
 	all = append(all, finding{s.o.Finder}.routes()...)
 	all = append(all, attachments{s.o.Attachments}.routes()...)

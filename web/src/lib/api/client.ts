@@ -59,6 +59,11 @@ export class Client {
     return (await answer.json()) as Attachment;
   }
 
+  /** bring uploads a file to an address that answers with events. */
+  bring(path: string, query: Values, file: Blob, signal: AbortSignal): Promise<Response> {
+    return this.send(path + queryOf(query), { method: "POST", body: file, headers: { "Content-Type": "application/octet-stream", Accept: "text/event-stream" }, signal });
+  }
+
   /** put writes a file to an address of the API. */
   async put(path: string, query: Values, file: Blob, headers: Record<string, string> = {}): Promise<void> {
     await this.send(path + queryOf(query), { method: "PUT", body: file, headers: { "Content-Type": "application/octet-stream", ...headers } });

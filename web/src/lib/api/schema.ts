@@ -10,8 +10,8 @@ export type Big = { "index": number; "kind": string; "name": string; "text": str
 export type Breakdown = { "window": number; "total": number; "reserve": number; "free": number; "system": Session_Share[] | null; "tools": Session_Share[] | null; "messages": Session_Share[] | null; "largest": Big[] | null };
 export type ChangedPassword = { "old"?: string; "password": string };
 export type ChangedPerson = { "role"?: string; "disabled"?: boolean | null; "quota"?: Quota };
-export type Chat = { "id": string; "project": string; "created": string; "modified": string; "revision": number; "trashed"?: string; "working"?: boolean; "temporary"?: boolean; "title"?: string; "model"?: string; "thinking"?: string; "draft"?: string; "instructions"?: string; "pinned"?: boolean; "archived"?: boolean; "tags"?: string[] | null; "origin"?: string; "entry"?: string; "cost"?: number; "seen"?: string };
-export type ChatChange = { "revision"?: number; "project"?: string; "title"?: string; "model"?: string; "thinking"?: string; "draft"?: string; "instructions"?: string; "pinned"?: boolean; "archived"?: boolean; "tags"?: string[] | null; "origin"?: string; "entry"?: string; "cost"?: number; "seen"?: string };
+export type Chat = { "id": string; "project": string; "created": string; "modified": string; "revision": number; "trashed"?: string; "working"?: boolean; "temporary"?: boolean; "title"?: string; "model"?: string; "thinking"?: string; "draft"?: string; "instructions"?: string; "pinned"?: boolean; "archived"?: boolean; "tags"?: string[] | null; "origin"?: string; "entry"?: string; "source"?: string; "cost"?: number; "seen"?: string };
+export type ChatChange = { "revision"?: number; "project"?: string; "title"?: string; "model"?: string; "thinking"?: string; "draft"?: string; "instructions"?: string; "pinned"?: boolean; "archived"?: boolean; "tags"?: string[] | null; "origin"?: string; "entry"?: string; "source"?: string; "cost"?: number; "seen"?: string };
 export type CheckpointTool = { "continueMessage"?: string; "keep"?: string[] | null };
 export type Choice = { "id": string; "text": string; "options"?: string[] | null; "multi"?: boolean; "recommended": number };
 export type Chosen = { "selected"?: string[] | null; "custom"?: string };
@@ -57,6 +57,8 @@ export type Hold = { "lease": string; "ms": number };
 export type Id = { "id": string };
 export type Identity = { "id": string; "label": string; "issuer": string; "name"?: string; "created": string; "used"?: string };
 export type Ids = { "ids": string[] | null };
+export type ImportFailure = { "number": number; "title"?: string; "reason": string };
+export type Imported = { "chats": number; "messages": number; "there": number; "failed": number; "omitted": number; "failures": ImportFailure[] | null; "project": string };
 export type Input = { "id"?: string; "message": unknown; "when"?: string };
 export type Invitation = { "id": number; "role": string; "by"?: string; "created": string; "expires": string };
 export type Invite = { "role": string; "days"?: number };
@@ -217,6 +219,7 @@ export interface Operations {
   "POST /v1/admin/providers/{id}/try": { in: TryModel; out: Host_Tried };
   "GET /v1/chats": { in: undefined; out: Chat[] | null };
   "POST /v1/chats": { in: NewChat; out: BegunChat };
+  "POST /v1/chats/import": { in: undefined; out: Imported };
   "DELETE /v1/chats/{id}": { in: undefined; out: unknown };
   "GET /v1/chats/{id}": { in: undefined; out: Chat };
   "PATCH /v1/chats/{id}": { in: ChatChange; out: Chat };
@@ -224,6 +227,7 @@ export interface Operations {
   "POST /v1/chats/{id}/attachments": { in: undefined; out: Attachment };
   "DELETE /v1/chats/{id}/attachments/{file}": { in: undefined; out: unknown };
   "GET /v1/chats/{id}/attachments/{file}": { in: undefined; out: unknown };
+  "GET /v1/chats/{id}/export": { in: undefined; out: unknown };
   "POST /v1/chats/{id}/fork": { in: ForkChat; out: Chat };
   "POST /v1/chats/{id}/restore": { in: undefined; out: unknown };
   "POST /v1/chats/{id}/shares": { in: NewShare; out: MadeShare };
@@ -280,6 +284,7 @@ export interface Operations {
   "DELETE /v1/projects/{id}": { in: undefined; out: unknown };
   "GET /v1/projects/{id}": { in: undefined; out: Project };
   "PATCH /v1/projects/{id}": { in: ProjectChange; out: Project };
+  "GET /v1/projects/{id}/chats/export": { in: undefined; out: unknown };
   "DELETE /v1/projects/{id}/file": { in: undefined; out: unknown };
   "GET /v1/projects/{id}/file": { in: undefined; out: unknown };
   "PUT /v1/projects/{id}/file": { in: undefined; out: File };

@@ -54,6 +54,8 @@ export const en = {
   "composer.persona": "Persona: {name}",
   "chat.delete": "Delete",
   "chat.fork": "Fork",
+  "chat.save.markdown": "Save as Markdown",
+  "chat.save.json": "Save as JSON",
   "chat.title": "Title",
   "chat.deletedForGood": "The chat was deleted for good.",
   "chat.deleted": "Chat moved to the trash.",
