@@ -252,6 +252,15 @@ export class App {
     }
   }
 
+  /** move puts a chat into a project, and can put it back. */
+  async move(id: string, project: string) {
+    const at = () => this.chats.find((c) => c.id === id)?.project ?? (this.open?.id === id ? this.open.about?.project : undefined);
+    const was = at();
+    if (was === undefined || was === project) return;
+    await this.change(id, { project });
+    if (at() === project) this.tell(t("chat.moved", { name: this.projectName(project) }), () => void this.change(id, { project: was }));
+  }
+
   async remove(id: string) {
     try {
       await this.client.call("DELETE /v1/chats/{id}", { id });
