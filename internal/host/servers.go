@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -177,6 +178,9 @@ func ProbeServer(ctx context.Context, h *Host, d mcpserver.Definition) (p Probe,
 // aren't known yet, while the session works.
 func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 	if o.Ground.Files != nil || o.External != nil || o.NoTools || o.agents != nil || !settings.Bool("mcp.enabled") {
+		if n := len(o.Passed); n > 0 && o.Under == nil {
+			o.Warn(fmt.Sprintf("this session has no MCP servers: ignoring the %d that the editor passes", n))
+		}
 		return func() {}
 	}
 	found, warnings, err := Servers(h)
@@ -186,7 +190,20 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 	quiet := o.Under != nil // the session that it works for has told
 	var leaves []func()
 	waiting := map[string]bool{}
+	use := func(s mcp.Server) {
+		l, leave := h.pool().Use(s, o.Ground.Dir)
+		o.Servers, leaves = append(o.Servers, l), append(leaves, leave)
+	}
+	for _, d := range o.Passed {
+		use(d.Server)
+	}
 	for _, s := range found {
+		if at := slices.IndexFunc(o.Passed, func(d mcpserver.Definition) bool { return d.Name == s.Name }); at >= 0 {
+			if s.Standing == ServerOn && o.Passed[at].Where() != s.Where() { // else it is the same one
+				warnings = append(warnings, fmt.Sprintf("MCP server %s: this session uses the editor's, not the one of %s", s.Name, s.Path))
+			}
+			continue
+		}
 		switch s.Standing {
 		case ServerWaits:
 			if can := o.Desk != nil && o.Desk.CanAsk(); !can && !waiting[s.Path] {
@@ -199,8 +216,7 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 				warnings = append(warnings, err.Error())
 				continue
 			}
-			l, leave := h.pool().Use(ready, o.Ground.Dir)
-			o.Servers, leaves = append(o.Servers, l), append(leaves, leave)
+			use(ready)
 		}
 	}
 	if !quiet {
