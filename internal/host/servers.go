@@ -228,7 +228,10 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 		return func() {}
 	}
 	o.Serving = servingOf(settings)
-	if expand, links := o.Expand, o.Servers; expand != nil {
+	if links := o.Servers; !quiet { // a model's words to an agent name nothing
+		o.Mentioned = func(ctx context.Context, texts []string) ([]llm.Block, []string) { return mentioned(ctx, links, texts) }
+	}
+	if expand, links := o.Expand, o.Servers; expand != nil && !quiet {
 		o.Expand = func(ctx context.Context, text string) (string, error) {
 			if prompt, ok, err := serverPrompt(ctx, links, text); ok {
 				return prompt, err

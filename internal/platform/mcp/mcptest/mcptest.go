@@ -51,6 +51,13 @@ type words struct {
 	Text string `json:"text,omitempty" jsonschema:"any text"`
 }
 
+// draw makes a small picture.
+func draw() ([]byte, error) {
+	var b bytes.Buffer
+	err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 8, 8)))
+	return b.Bytes(), err
+}
+
 func say(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
@@ -74,12 +81,12 @@ func New(more int) *mcp.Server {
 		return say(strings.Join(os.Environ(), "\n")), nil, nil
 	})
 	add("picture", "Draws.", false, func(context.Context, *mcp.CallToolRequest, words) (*mcp.CallToolResult, any, error) {
-		var b bytes.Buffer
-		if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		drawn, err := draw()
+		if err != nil {
 			return nil, nil, err
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{
-			&mcp.ImageContent{MIMEType: "image/png", Data: b.Bytes()},
+			&mcp.ImageContent{MIMEType: "image/png", Data: drawn},
 			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "test://one", Text: "inside"}},
 			&mcp.ResourceLink{URI: "test://two", Name: "two"},
 		}}, nil, nil
@@ -102,6 +109,13 @@ func New(more int) *mcp.Server {
 		return nil, nil, ctx.Err()
 	})
 	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		switch _, name, _ := strings.Cut(r.Params.URI, "of/"); name {
+		case "lost":
+			return nil, mcp.ResourceNotFoundError(r.Params.URI)
+		case "picture":
+			drawn, err := draw()
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "image/png", Blob: drawn}}}, err
+		}
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "text/plain", Text: "about " + r.Params.URI}}}, nil
 	}
 	s.AddResource(&mcp.Resource{URI: "test://one", Name: "one", Description: "The first."}, read)
