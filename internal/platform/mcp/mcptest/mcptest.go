@@ -51,6 +51,25 @@ type words struct {
 	Text string `json:"text,omitempty" jsonschema:"any text"`
 }
 
+// propose proposes birds for who and for the name in a template, and ways for how, which depend on who.
+func propose(_ context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	values := []string{"herons", "hens", "storks"}
+	if r.Params.Argument.Name == "how" {
+		who := ""
+		if r.Params.Context != nil {
+			who = r.Params.Context.Arguments["who"]
+		}
+		values = []string{"as kindly as " + who, "badly"}
+	}
+	var fit []string
+	for _, v := range values {
+		if strings.HasPrefix(v, r.Params.Argument.Value) {
+			fit = append(fit, v)
+		}
+	}
+	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: fit}}, nil
+}
+
 // draw makes a small picture.
 func draw() ([]byte, error) {
 	var b bytes.Buffer
@@ -65,7 +84,7 @@ func say(text string) *mcp.CallToolResult {
 // New makes a server. Its tools are echo, which is read-only, environment, picture, fail, grow
 // (which adds the tool grown), stop and so many others.
 func New(more int) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "mcptest", Version: "1"}, nil)
+	s := mcp.NewServer(&mcp.Implementation{Name: "mcptest", Version: "1"}, &mcp.ServerOptions{CompletionHandler: propose})
 	type handler = func(context.Context, *mcp.CallToolRequest, words) (*mcp.CallToolResult, any, error)
 	add := func(name, description string, reads bool, h handler) {
 		t := &mcp.Tool{Name: name, Description: description}
