@@ -33,7 +33,7 @@ func newPool(h *Host) *mcp.Pool {
 	if way, err := webOf(h); err == nil {
 		transport = way
 	}
-	o := mcp.Options{Version: h.o.Version, HTTP: transport, Environ: append(os.Environ(), fmt.Sprintf("%s=%d", mcp.Depth, ServerDepth(h.o.Getenv)+1)), Tokens: serverTokens{h}}
+	o := mcp.Options{Version: h.o.Version, HTTP: transport, Environ: append(os.Environ(), fmt.Sprintf("%s=%d", mcp.Depth, ServerDepth(h.o.Getenv)+1)), Tokens: serverTokens{h, &machines{}}}
 	if settings, err := h.Settings(); err == nil {
 		o.Sampling = settings.Bool("mcp.sampling")
 	}
