@@ -98,6 +98,9 @@ type Options struct {
 	// Expand replaces templates and file commands in user messages. An error keeps the message
 	// from being sent.
 	Expand func(ctx context.Context, text string) (string, error)
+	// Mentioned gives what goes with a user message because its texts name it, and says what is missing
+	// and why. texts are those of its blocks, before Expand. nil: nothing.
+	Mentioned func(ctx context.Context, texts []string) (blocks []llm.Block, problems []string)
 	// Turn returns what is different while the model works on a user message, by its text before
 	// Expand; nil is nothing.
 	Turn func(ctx context.Context, text string) (*Turn, error)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/burin-dev/burin/agent"
@@ -73,15 +74,19 @@ func (s *Session) accept(ctx context.Context, m llm.Message) (llm.Message, *Turn
 		}
 	}
 	var turn *Turn
-	written := m.Text()
+	written, texts := m.Text(), textsOf(&m)
 	m, err := expand(ctx, s.o.Expand, m)
 	if err == nil && s.o.Turn != nil { // by now the user has said whether they trust it
 		turn, err = s.o.Turn(ctx, written)
 	}
 	if err != nil {
 		err = s.redactor.err(err)
-	} else if turn != nil {
-		m.Content = append(m.Content[:len(m.Content):len(m.Content)], enclose(ctx, s, turn.Files)...)
+	} else {
+		var with []llm.Block
+		if turn != nil {
+			with = enclose(ctx, s, turn.Files)
+		}
+		m.Content = slices.Concat(m.Content, with, mentioned(ctx, s, texts))
 	}
 	if err == nil && note != "" {
 		s.rec.note(s.redactor.message(llm.Message{
@@ -90,6 +95,36 @@ func (s *Session) accept(ctx context.Context, m llm.Message) (llm.Message, *Turn
 		s.outdated()
 	}
 	return m, turn, err
+}
+
+// textsOf are the texts of a message that say something.
+func textsOf(m *llm.Message) (texts []string) {
+	for _, b := range m.Content {
+		if t, ok := b.(llm.Text); ok && t.Text != "" {
+			texts = append(texts, t.Text)
+		}
+	}
+	return texts
+}
+
+// mentioned gives what texts name, as the model can take it.
+func mentioned(ctx context.Context, s *Session, texts []string) []llm.Block {
+	if s.o.Mentioned == nil {
+		return nil
+	}
+	blocks, problems := s.o.Mentioned(ctx, texts)
+	for _, p := range problems {
+		s.rec.warn(s.redactor.err(errors.New(p)).Error())
+	}
+	if len(blocks) == 0 {
+		return nil
+	}
+	m, err := s.modelState.attach(ctx, llm.Message{Role: llm.RoleUser, Content: blocks})
+	if err != nil {
+		s.rec.warn("what the prompt names is not attached: " + err.Error())
+		return nil
+	}
+	return m.Content
 }
 
 // expand replaces templates and file commands in the texts of a user message.

@@ -139,6 +139,7 @@ func (e *editor) open(ctx context.Context, w acp.Wish) (session.Handle, error) {
 	}
 	begin := func() (*session.Session, error) {
 		o := e.ask.wish()
+		o.Passed = w.Servers
 		o.Ground.Dir, o.Ground.AddDirs = w.Dir, slices.Concat(o.Ground.AddDirs, w.AddDirs)
 		o.Resume, o.Warn, o.KeepPlan = w.Resume, w.Warn, true
 		if w.Documents != nil {
@@ -148,7 +149,11 @@ func (e *editor) open(ctx context.Context, w acp.Wish) (session.Handle, error) {
 		o.Desk.Attend() // the editor
 		return h.Open(ctx, o)
 	}
-	return e.place(h, !w.Terminals || e.ask.noSession).Open(ctx, w.Resume, "editor", true, begin)
+	s, err := e.place(h, !w.Terminals || e.ask.noSession).Open(ctx, w.Resume, "editor", true, begin)
+	if err == nil && len(w.Servers) > 0 && !s.Owns() {
+		w.Warn("another burin has this session open: it uses that one's MCP servers, not the editor's")
+	}
+	return s, err
 }
 
 func (e *editor) place(h *host.Host, blind bool) owner.Place {

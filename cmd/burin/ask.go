@@ -86,7 +86,7 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	prompt, err := print.Prompt(args, p.piped(ctx))
+	prompt, err := print.Prompt(args, p.piped(ctx), usesServer(p))
 	if errors.Is(err, print.ErrNoPrompt) {
 		return usageError{Err: err}
 	}
@@ -109,6 +109,14 @@ func (p *program) ask(ctx context.Context, a askFlags, args []string) error {
 	}
 	o.Output = schema
 	return p.work(ctx, h, a, o, prompt, mode)
+}
+
+// usesServer tells whether burin uses an MCP server of a name here.
+func usesServer(p *program) func(name string) bool {
+	return func(name string) bool {
+		h, err := p.hostFor(nil, func(string) {}) // what is wrong is said where the session opens
+		return err == nil && host.UsesServer(h, name)
+	}
 }
 
 // host is what is around the sessions of this run. a may be nil.

@@ -250,7 +250,7 @@ func (v *voice) opened(id, path string) error {
 func ownInBackground(ctx context.Context, p *program, a askFlags, args []string) error {
 	v := &voice{to: p.out, log: p.err}
 	p.err, p.out = &lines{tell: v.say}, io.Discard
-	prompt, err := print.Prompt(args, p.piped(ctx))
+	prompt, err := print.Prompt(args, p.piped(ctx), usesServer(p))
 	if err != nil && !errors.Is(err, print.ErrNoPrompt) {
 		return err
 	}

@@ -71,23 +71,34 @@ func suiteScenario(server, scenario, about string) error {
 			return err
 		}
 	}
-	burin := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(os.Getenv("SUITE_BURIN"), args...)
-		cmd.Dir = filepath.Join(home, "work")
-		cmd.Env = []string{"HOME=" + home, "BURIN_HOME=" + filepath.Join(home, "burin"), "BURIN_NO_KEYRING=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "GORACE=" + noPause}
-		return cmd
-	}
 	var client struct {
 		ID     string `json:"client_id"`
 		Secret string `json:"client_secret"`
+		Key    string `json:"private_key_pem"`
 	}
 	_ = json.Unmarshal([]byte(about), &client) // most have none
+	burin := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(os.Getenv("SUITE_BURIN"), args...)
+		cmd.Dir = filepath.Join(home, "work")
+		cmd.Env = []string{"HOME=" + home, "BURIN_HOME=" + filepath.Join(home, "burin"), "BURIN_NO_KEYRING=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "GORACE=" + noPause, "SUITE_SECRET=" + client.Secret, "SUITE_KEY=" + client.Key}
+		return cmd
+	}
 	definition := map[string]any{"type": "http", "url": server}
 	if scenario == "auth/basic-cimd" { // the address of a document that describes a client, which its owner keeps
 		client.ID = "https://conformance-test.local/client-metadata.json"
 	}
 	if client.ID != "" {
-		definition["oauth"] = map[string]string{"clientId": client.ID, "clientSecret": client.Secret}
+		oauth := map[string]string{"clientId": client.ID}
+		if client.Secret != "" {
+			oauth["clientSecret"] = "${SUITE_SECRET}"
+		}
+		if client.Key != "" {
+			oauth["privateKey"] = "${SUITE_KEY}"
+		}
+		if strings.HasPrefix(scenario, "auth/client-credentials") {
+			oauth["grant"] = "client_credentials"
+		}
+		definition["oauth"] = oauth
 	}
 	text, err := json.Marshal(definition)
 	if err != nil {
@@ -190,8 +201,8 @@ func suitePrompt(cmd *exec.Cmd) (printed []byte, err error) {
 	return printed, cmd.Wait()
 }
 
-// suiteScenarios are the client scenarios of the suite but for its extensions, in which no person
-// takes part: client-credentials-jwt, client-credentials-basic, cross-app-access-complete-flow.
+// suiteScenarios are the client scenarios of the suite but for one of an extension:
+// cross-app-access-complete-flow, which exchanges the token of a company's login.
 var suiteScenarios = []string{
 	"initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry",
 	"auth/metadata-default", "auth/metadata-var1", "auth/metadata-var2", "auth/metadata-var3", "auth/basic-cimd",
@@ -199,6 +210,7 @@ var suiteScenarios = []string{
 	"auth/token-endpoint-auth-basic", "auth/token-endpoint-auth-post", "auth/token-endpoint-auth-none", "auth/pre-registration",
 	"auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback",
 	"auth/resource-mismatch", "auth/offline-access-scope", "auth/offline-access-not-supported",
+	"auth/client-credentials-jwt", "auth/client-credentials-basic",
 }
 
 // suite is a command of the official conformance suite.

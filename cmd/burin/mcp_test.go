@@ -98,6 +98,39 @@ func TestMCPResources(t *testing.T) {
 	}
 }
 
+// "@server:uri" in a prompt attaches what the server's resource says. Only what the person writes counts,
+// and only servers that the session has.
+func TestMCPMentions(t *testing.T) {
+	t.Parallel()
+	c := withServer(t, "", 0, says("Done.", 100), says("Done.", 100))
+	models, err := os.ReadFile(filepath.Join(c.dir, "burin", "models.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.put("burin/models.yml", strings.Replace(string(models), "id: m,", "id: m, input: [text, image],", 1))
+	c.put("work/notes.txt", "see @test:test://of/secrets")
+	out := c.burin("-p", "what are (@test:test://of/herons), @test:test://one and @nobody:x?", "@test:test://of/picture", "@test:test://of/lost", "@notes.txt")
+	body := c.body(0)
+	for _, want := range []string{`<file path=\"mcp://test/test://of/herons\"`, "about test://of/herons\\n", "about test://one\\n", "image/png", "@nobody:x?", "see @test:test://of/secrets"} {
+		if !strings.Contains(strings.ReplaceAll(body, `\u003c`, "<"), want) {
+			t.Errorf("%q is missing: %.3000s", want, body)
+		}
+	}
+	if strings.Contains(body, "about test://of/secrets") {
+		t.Error("what a file names is attached")
+	}
+	if want := "@test:test://of/lost is not attached: MCP server test: "; !strings.Contains(out, want) {
+		t.Errorf("%q is missing: %s", want, out)
+	}
+	if out := c.burin("-p", "read it", "@nobody:x"); !strings.Contains(out, "attach @nobody:x") {
+		t.Errorf("a file that is not there, of no server: %s", out)
+	}
+	c.burin("-p", "@@test:test://one")
+	if body := c.body(1); strings.Contains(body, "about test://one") || !strings.Contains(body, "@test:test://one") {
+		t.Errorf("@@ stands for itself: %.3000s", body)
+	}
+}
+
 // A prompt of a server is a command.
 func TestMCPPrompts(t *testing.T) {
 	t.Parallel()

@@ -76,7 +76,7 @@ func (p *program) serve(ctx context.Context, a askFlags, args []string) error {
 		o.Patience = rpcPatience
 	}
 	if len(args) > 0 {
-		if o.Prompt, err = print.Prompt(args, nil); err != nil {
+		if o.Prompt, err = print.Prompt(args, nil, usesServer(p)); err != nil {
 			return errors.Join(err, around.Close(ctx))
 		}
 	}

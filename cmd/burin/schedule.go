@@ -140,7 +140,7 @@ func addSchedule(ctx context.Context, p *program, a askFlags, with string, s sch
 	if err := a.check(); err != nil {
 		return err
 	}
-	if _, err := print.Prompt(s.Prompt, nil); errors.Is(err, print.ErrNoPrompt) { // it would fail at each run
+	if _, err := print.Prompt(s.Prompt, nil, usesServer(p)); errors.Is(err, print.ErrNoPrompt) { // it would fail at each run
 		return usageError{Err: err}
 	} else if err != nil {
 		return err
@@ -382,7 +382,7 @@ func holdSchedule(ctx context.Context, p *program, s *schedule.Schedule, opened 
 	if err := a.check(); err != nil {
 		return schedule.Failed, err
 	}
-	prompt, err := print.Prompt(s.Prompt, nil)
+	prompt, err := print.Prompt(s.Prompt, nil, usesServer(p))
 	if err != nil {
 		return schedule.Failed, err
 	}

@@ -91,6 +91,7 @@ func (p *program) talkHere(ctx context.Context, a askFlags, prompt string, tty *
 		Terminal: tty, Getenv: p.getenv, Settings: settings, Paths: h.Paths(), Dir: h.Dir(), Home: home,
 		Version: version(), Changelog: burin.Changelog(),
 		Prompt: prompt, Open: opener(h), Host: h, Agents: host.AgentsOf(h.Host), Servers: host.ServersOf(h.Host), OpenPage: openBrowser, Resume: h.ask.goOn || a.resume != "" || a.session != "",
+		Words:  host.WordsOf(h.Host),
 		Choose: a.choose, Hide: hiding(h, settings), News: p.news(a, settings, h.Paths()),
 		Running: runningBeside(p),
 	})

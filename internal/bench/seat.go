@@ -176,6 +176,8 @@ type Session struct {
 	MaxCost  llm.USD // of the session
 	// Expand puts what a person's text stands for in its place; see session.Options.
 	Expand func(ctx context.Context, text string) (string, error)
+	// Mentioned gives what a person's texts name; see session.Options.
+	Mentioned func(ctx context.Context, texts []string) (blocks []llm.Block, problems []string)
 	// Turn says what is different for it; see session.Options.
 	Turn func(ctx context.Context, text string) (*session.Turn, error)
 	// Brief gives what the model should know with it; see session.Options.
@@ -360,7 +362,7 @@ func options(ctx context.Context, b *seat, system string, tools []*tool.Tool) se
 		NoGoals: b.NoGoals, CheckGoal: b.CheckGoal,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
 		BeforeRequest: beforeRequest(b.WebSearch, b.policy),
-		Desk:          b.Desk, Expand: b.Expand, Turn: b.Turn, Brief: b.Brief, Summariser: b.summariser(),
+		Desk:          b.Desk, Expand: b.Expand, Mentioned: b.Mentioned, Turn: b.Turn, Brief: b.Brief, Summariser: b.summariser(),
 		MaxTurns: b.MaxTurns, MaxCost: b.MaxCost,
 		Steering: b.Steering, FollowUp: b.FollowUp, Interrupt: b.Interrupt,
 		Emit: b.emit(ctx), Warn: b.Session.Warn, Close: b.end, Now: b.Now,

@@ -124,7 +124,7 @@ type agentsOf struct {
 func (a *agentsOf) open(ctx context.Context, op crew.Opening) (*session.Session, error) {
 	d, parent := op.Definition, a.session
 	words := op.Append + a.skills(d)
-	o := Session{Ground: a.given.Ground, NoSkills: a.given.NoSkills, NoLSP: a.given.NoLSP, Skills: a.given.Skills, Note: func(string) {}}
+	o := Session{Ground: a.given.Ground, NoSkills: a.given.NoSkills, NoLSP: a.given.NoLSP, Passed: a.given.Passed, Skills: a.given.Skills, Note: func(string) {}}
 	if op.Dir != "" {
 		o.Ground.Dir = op.Dir
 	}

@@ -78,9 +78,12 @@ func AttachData(ctx context.Context, data []byte, name string) (llm.Block, error
 	return llm.Text{Text: AttachedText(name, string(data))}, nil
 }
 
+// attachedBegin is how the text of an attached file begins.
+const attachedBegin = "<file path="
+
 // AttachedText is a text file as it stands in a prompt.
 func AttachedText(name, text string) string {
-	return fmt.Sprintf("<file path=%q>\n%s\n</file>", name, strings.TrimRight(text, "\n"))
+	return fmt.Sprintf(attachedBegin+"%q>\n%s\n</file>", name, strings.TrimRight(text, "\n"))
 }
 
 // cause drops the path from an error that names it already.

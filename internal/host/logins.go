@@ -15,12 +15,18 @@ import (
 )
 
 // serverTokens gives MCP servers the tokens of the logins that the user has there.
-type serverTokens struct{ h *Host }
+type serverTokens struct {
+	h        *Host
+	machines *machines
+}
 
 var _ mcp.Tokens = serverTokens{}
 
 // Token is that of the login at a server.
 func (t serverTokens) Token(ctx context.Context, s *mcp.Server) (string, error) {
+	if ofItself(s) {
+		return t.machines.of(s).token(), nil
+	}
 	r, err := t.find(ctx, s)
 	return r.Secret.Reveal(), err
 }
@@ -46,6 +52,10 @@ func (t serverTokens) find(ctx context.Context, s *mcp.Server) (credential.Resol
 
 // Refused renews the token, or notes what the next login has to ask for.
 func (t serverTokens) Refused(ctx context.Context, s *mcp.Server, token string, status int, challenges []string) (string, []string, error) {
+	if ofItself(s) {
+		next, err := t.machines.of(s).refused(ctx, t.h, s, token, status, challenges)
+		return next, nil, err
+	}
 	r, err := t.find(ctx, s)
 	if err != nil || r.Secret == "" || token == "" || r.Secret.Reveal() != token {
 		return r.Secret.Reveal(), nil, err
@@ -76,6 +86,9 @@ func LoginServer(ctx context.Context, h *Host, d mcpserver.Definition, scopes []
 	}
 	if !s.Logins() {
 		return wrong(errors.New("it is a program, has a header Authorization, or its oauth is false"))
+	}
+	if ofItself(&s) {
+		return wrong(errors.New("its client logs in by itself, as its oauth.grant says: burin mcp test tries it"))
 	}
 	models, err := h.Models()
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/burin-dev/burin/agent"
 	"github.com/burin-dev/burin/internal/bench"
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/customize/mcpserver"
 	"github.com/burin-dev/burin/internal/customize/subagent"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/host/crew"
@@ -43,8 +44,11 @@ type Session struct {
 	// leaves all out.
 	Skills   []string
 	NoSkills bool
-	NoLSP    bool   // use no language servers
-	Choice   Choice // which model, where Client and Model are not given
+	NoLSP    bool // use no language servers
+	// Passed are MCP servers for this session only, which an editor passes. They are trusted like the
+	// user's own, and win over those of files that have the same name.
+	Passed []mcpserver.Definition
+	Choice Choice // which model, where Client and Model are not given
 	// Note is told which model was found, where nobody has named it; nil: Warn is.
 	Note func(string)
 	// Keyless is told that there is no key for the model, and the session is opened all the

@@ -18,9 +18,11 @@ const maxServerPrompt = 256 << 10
 // burin uses: SERVER:PROMPT. The server is not asked whether it has it.
 func ServerPrompt(h *Host, name string) bool {
 	server, prompt, ok := strings.Cut(name, ":")
-	if !ok || server == "" || prompt == "" {
-		return false
-	}
+	return ok && server != "" && prompt != "" && UsesServer(h, server)
+}
+
+// UsesServer reports whether burin uses an MCP server of this name. It reads files.
+func UsesServer(h *Host, server string) bool {
 	all, _, err := Servers(h)
 	return err == nil && slices.ContainsFunc(all, func(s Server) bool { return s.Name == server && s.Standing == ServerOn })
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -32,7 +33,7 @@ func newPool(h *Host) *mcp.Pool {
 	if way, err := webOf(h); err == nil {
 		transport = way
 	}
-	o := mcp.Options{Version: h.o.Version, HTTP: transport, Environ: append(os.Environ(), fmt.Sprintf("%s=%d", mcp.Depth, ServerDepth(h.o.Getenv)+1)), Tokens: serverTokens{h}}
+	o := mcp.Options{Version: h.o.Version, HTTP: transport, Environ: append(os.Environ(), fmt.Sprintf("%s=%d", mcp.Depth, ServerDepth(h.o.Getenv)+1)), Tokens: serverTokens{h, &machines{}}}
 	if settings, err := h.Settings(); err == nil {
 		o.Sampling = settings.Bool("mcp.sampling")
 	}
@@ -177,6 +178,9 @@ func ProbeServer(ctx context.Context, h *Host, d mcpserver.Definition) (p Probe,
 // aren't known yet, while the session works.
 func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 	if o.Ground.Files != nil || o.External != nil || o.NoTools || o.agents != nil || !settings.Bool("mcp.enabled") {
+		if n := len(o.Passed); n > 0 && o.Under == nil {
+			o.Warn(fmt.Sprintf("this session has no MCP servers: ignoring the %d that the editor passes", n))
+		}
 		return func() {}
 	}
 	found, warnings, err := Servers(h)
@@ -186,7 +190,19 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 	quiet := o.Under != nil // the session that it works for has told
 	var leaves []func()
 	waiting := map[string]bool{}
+	use := func(l *mcp.Link, leave func()) {
+		o.Servers, leaves = append(o.Servers, l), append(leaves, leave)
+	}
+	for _, d := range o.Passed {
+		use(h.pool().Use(d.Server, o.Ground.Dir))
+	}
 	for _, s := range found {
+		if at := slices.IndexFunc(o.Passed, func(d mcpserver.Definition) bool { return d.Name == s.Name }); at >= 0 {
+			if s.Standing == ServerOn && o.Passed[at].Where() != s.Where() { // else it is the same one
+				warnings = append(warnings, fmt.Sprintf("MCP server %s: this session uses the editor's, not the one of %s", s.Name, s.Path))
+			}
+			continue
+		}
 		switch s.Standing {
 		case ServerWaits:
 			if can := o.Desk != nil && o.Desk.CanAsk(); !can && !waiting[s.Path] {
@@ -195,20 +211,15 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 			}
 		case ServerOn, ServerOff:
 			ready, err := mcpserver.Expand(s.Server, h.o.Getenv, o.Ground.Dir)
-			var l *mcp.Link
-			var leave func()
 			switch off := s.Standing == ServerOff; {
 			case off && err != nil: // it can't be switched on before the next session
-				continue
 			case err != nil:
 				warnings = append(warnings, err.Error())
-				continue
 			case off:
-				l, leave = h.pool().UseOff(ready, o.Ground.Dir)
+				use(h.pool().UseOff(ready, o.Ground.Dir))
 			default:
-				l, leave = h.pool().Use(ready, o.Ground.Dir)
+				use(h.pool().Use(ready, o.Ground.Dir))
 			}
-			o.Servers, leaves = append(o.Servers, l), append(leaves, leave)
 		}
 	}
 	if !quiet {
@@ -220,7 +231,10 @@ func giveServers(h *Host, o *Session, settings *config.Config) (wake func()) {
 		return func() {}
 	}
 	o.Serving = servingOf(settings)
-	if expand, links := o.Expand, o.Servers; expand != nil {
+	if links := o.Servers; !quiet { // a model's words to an agent name nothing
+		o.Mentioned = func(ctx context.Context, texts []string) ([]llm.Block, []string) { return mentioned(ctx, links, texts) }
+	}
+	if expand, links := o.Expand, o.Servers; expand != nil && !quiet {
 		o.Expand = func(ctx context.Context, text string) (string, error) {
 			if prompt, ok, err := serverPrompt(ctx, links, text); ok {
 				return prompt, err

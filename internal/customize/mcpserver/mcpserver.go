@@ -325,7 +325,7 @@ func ParseOne(name string, raw json.RawMessage) (Definition, error) {
 	}
 	d.Disabled = e.Disabled || e.Enabled != nil && !*e.Enabled
 	if d.OAuth, ok = login(e.OAuth); !ok {
-		return wrong("oauth has issuer, clientId, clientSecret, scopes and callbackPort, or is false")
+		return wrong("oauth has issuer, clientId, clientSecret, privateKey, grant, scopes and callbackPort, or is false")
 	}
 	return d, nil
 }
@@ -347,13 +347,19 @@ func login(raw json.RawMessage) (o *mcp.OAuth, ok bool) {
 		ClientID     string `json:"clientId"`
 		ClientSecret string `json:"clientSecret"`
 		CallbackPort int    `json:"callbackPort"`
+		Grant        string `json:"grant"`
+		PrivateKey   string `json:"privateKey"`
 		Scopes       any    `json:"scopes"`
 		Scope        string `json:"scope"` // opencode
 	}
-	if json.Unmarshal(raw, &e) != nil || e.CallbackPort < 0 || e.CallbackPort > 65535 {
+	if json.Unmarshal(raw, &e) != nil || e.CallbackPort < 0 || e.CallbackPort > 65535 ||
+		e.Grant != "" && e.Grant != mcp.ClientCredentials && e.Grant != "authorization_code" {
 		return nil, false
 	}
-	o = &mcp.OAuth{Issuer: e.Issuer, ClientID: e.ClientID, ClientSecret: e.ClientSecret, CallbackPort: e.CallbackPort}
+	o = &mcp.OAuth{Issuer: e.Issuer, ClientID: e.ClientID, ClientSecret: e.ClientSecret, CallbackPort: e.CallbackPort, PrivateKey: e.PrivateKey}
+	if e.Grant == mcp.ClientCredentials {
+		o.Grant = e.Grant
+	}
 	if e.Scope != "" {
 		o.Scopes = strings.Fields(e.Scope)
 	}
@@ -422,7 +428,7 @@ func Expand(s mcp.Server, getenv func(string) string, dir string) (mcp.Server, e
 	s.Env, s.Headers = all(s.Env), all(s.Headers)
 	if s.OAuth != nil {
 		o := *s.OAuth
-		o.Issuer, o.ClientID, o.ClientSecret = put(o.Issuer), put(o.ClientID), put(o.ClientSecret)
+		o.Issuer, o.ClientID, o.ClientSecret, o.PrivateKey = put(o.Issuer), put(o.ClientID), put(o.ClientSecret), put(o.PrivateKey)
 		s.OAuth = &o
 	}
 	if s.Dir != "" && !filepath.IsAbs(s.Dir) {

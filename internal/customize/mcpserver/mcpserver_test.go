@@ -177,3 +177,40 @@ func TestSwitchTool(t *testing.T) {
 		}
 	}
 }
+
+// Servers of an editor are read in its protocol's form; those that can't be used are told, without what may be secret.
+func TestPassed(t *testing.T) {
+	var raw []json.RawMessage
+	for _, s := range []string{
+		`{"name": "my notes", "command": "/bin/notes", "args": ["-v"], "env": [{"name": "KEY", "value": "${HOME}"}]}`,
+		`{"type": "http", "name": "web", "url": "https://example.com/mcp", "headers": [{"name": "X-Key", "value": "secret"}]}`,
+		`{"type": "sse", "name": "old", "url": "https://example.com/sse", "headers": []}`,
+		`{"type": "http", "name": "my-notes", "url": "https://example.com/", "headers": []}`,
+		`{"type": "acp", "name": "inside", "id": "1"}`,
+		`{"name": "", "command": "x"}`,
+		`{"name": "none", "args": [], "env": []}`,
+		`{"type": "http", "name": "nowhere"}`,
+		`{"name": "odd", "command": "x", "env": {"KEY": "secret"}}`,
+	} {
+		raw = append(raw, json.RawMessage(s))
+	}
+	servers, problems := mcpserver.Passed(raw)
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.Type+" "+s.Name)
+	}
+	if got := strings.Join(names, ", "); got != "stdio my-notes, http web, sse old" {
+		t.Errorf("servers: %s", got)
+	} else if servers[0].Env["KEY"] != "${HOME}" || servers[1].Headers["X-Key"] != "secret" {
+		t.Errorf("values: %v %v", servers[0].Env, servers[1].Headers)
+	}
+	if got := strings.Join(problems, "\n"); len(problems) != 6 || !strings.Contains(got, `type "acp"`) || strings.Contains(got, "secret") {
+		t.Errorf("problems: %s", got)
+	}
+	for len(raw) < 200 {
+		raw = append(raw, json.RawMessage(`{}`))
+	}
+	if _, problems = mcpserver.Passed(raw); !strings.Contains(problems[len(problems)-1], "only the first 100") {
+		t.Errorf("too many: %s", problems[len(problems)-1])
+	}
+}

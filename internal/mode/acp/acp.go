@@ -16,6 +16,7 @@ import (
 
 	proto "github.com/burin-dev/burin/internal/acp"
 	files "github.com/burin-dev/burin/internal/customize/command"
+	"github.com/burin-dev/burin/internal/customize/mcpserver"
 	"github.com/burin-dev/burin/internal/customize/skill"
 	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/host/slash"
@@ -49,7 +50,8 @@ type Wish struct {
 	AddDirs   []string // further folders that tools may use
 	Resume    string   // the session file to resume; "": a new session
 	Documents Documents
-	Warn      func(string) // warns the person; any goroutine may call it
+	Warn      func(string)           // warns the person; any goroutine may call it
+	Servers   []mcpserver.Definition // MCP servers for this session only
 	// Terminals says that the editor can show the terminals of programs.
 	Terminals bool
 }

@@ -52,6 +52,7 @@ func (a *face) initialize(params json.RawMessage) (proto.Work, error) {
 func capabilities() proto.AgentCapabilities {
 	c := proto.AgentCapabilities{
 		PromptCapabilities: proto.PromptCapabilities{Image: true, EmbeddedContext: true},
+		MCPCapabilities:    proto.MCPCapabilities{HTTP: true, SSE: true}, // programs need no word
 		Meta:               map[string]any{"burin": map[string]any{"events": true}},
 	}
 	c.SessionCapabilities.AdditionalDirectories = &proto.Empty{}

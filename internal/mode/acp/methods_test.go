@@ -98,9 +98,9 @@ func TestAdvertisedMeansImplemented(t *testing.T) {
 	if delete(offered, "loadSession"); len(offered) > 0 {
 		t.Errorf("not advertised: %v", offered)
 	}
-	for transport, on := range said.MCPCapabilities {
-		if on {
-			t.Errorf("MCP over %s is advertised", transport)
+	for _, transport := range []string{"http", "sse"} {
+		if !said.MCPCapabilities[transport] {
+			t.Errorf("MCP over %s is not advertised", transport)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	proto "github.com/burin-dev/burin/internal/acp"
+	"github.com/burin-dev/burin/internal/customize/mcpserver"
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/session"
 	"github.com/burin-dev/burin/transcript"
@@ -124,6 +124,11 @@ func (a *face) open(p *proto.SessionRequest, file string) (*live, error) {
 	}
 	l.events = meta.Events
 	wish := Wish{Dir: dir, AddDirs: p.AdditionalDirectories, Resume: file, Warn: func(line string) { l.notices.add("warning", words.Line(line)) }}
+	var problems []string
+	wish.Servers, problems = mcpserver.Passed(p.MCPServers)
+	for _, line := range problems {
+		wish.Warn(line)
+	}
 	wish.Terminals = client.ClientCapabilities.Terminal
 	docs := newDocuments(a.conn, client, l.dir)
 	if docs != nil {
@@ -150,9 +155,6 @@ func (a *face) open(p *proto.SessionRequest, file string) (*live, error) {
 			conn: a.conn, session: l.id, dir: l.dir, programs: h.Consoles(), update: l.tell, notice: l.notices.add, open: map[string]bool{},
 			command: func(id string) ([]string, error) { return a.o.Join(dir, h, id) },
 		}
-	}
-	if n := len(p.MCPServers); n > 0 {
-		l.notices.add("warning", fmt.Sprintf("burin does not support MCP servers yet: ignoring the %d that this editor has configured.", n))
 	}
 	a.mu.Lock()
 	taken := a.sessions[l.id] != nil || a.life.Err() != nil

@@ -428,7 +428,7 @@ func TestPrompt(t *testing.T) {
 	}
 	png := "\x89PNG\r\n\x1a\n...."
 	notes, photo, paper := write("notes.md", "# Notes\n\n"), write("photo", png), write("paper.pdf", "%PDF-1.7 ...")
-	m, err := print.Prompt([]string{"what", "is", "@" + photo, "this", "@" + notes, "@" + paper, "@@home"}, strings.NewReader("from a pipe\n"))
+	m, err := print.Prompt([]string{"what", "is", "@" + photo, "this", "@" + notes, "@" + paper, "@@home"}, strings.NewReader("from a pipe\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -457,12 +457,12 @@ func TestPrompt(t *testing.T) {
 		"big input":    {nil, strings.Repeat("a", host.MaxTextFile+1), "standard input is larger than 4 MB"},
 		"binary input": {nil, "\xff\xfe", "standard input is not text"},
 	} {
-		_, err := print.Prompt(tt.words, strings.NewReader(tt.stdin))
+		_, err := print.Prompt(tt.words, strings.NewReader(tt.stdin), nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
-	if _, err := print.Prompt([]string{"hi"}, nil); err != nil {
+	if _, err := print.Prompt([]string{"hi"}, nil, nil); err != nil {
 		t.Errorf("without standard input: %v", err)
 	}
 }

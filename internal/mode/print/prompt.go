@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/burin-dev/burin/internal/host"
@@ -23,15 +25,23 @@ var ErrNoPrompt = errors.New(`there is no prompt: write burin -p "your question"
 // @path names a file to attach, and of standard input (nil if it is not piped), which is a file to attach where there are words.
 // A word that begins with @@ stands for itself without the first @. Files come
 // first, then standard input, then the words. Text, images and PDFs are
-// accepted.
-func Prompt(words []string, stdin io.Reader) (llm.Message, error) {
+// accepted. A word such as @server:uri stays where uses says that there is such a server, and
+// no such file: the session attaches its resource. uses may be nil.
+func Prompt(words []string, stdin io.Reader, uses func(server string) bool) (llm.Message, error) {
 	var content []llm.Block
 	var text []string
 	for _, w := range words {
 		path, isFile := strings.CutPrefix(w, "@")
 		switch {
+		case isFile && strings.HasPrefix(path, "@") && ofServer(path[1:], uses):
+			text = append(text, w) // the session knows what it means
 		case isFile && strings.HasPrefix(path, "@"):
 			text = append(text, path)
+		case isFile && ofServer(path, uses):
+			if strings.ContainsFunc(path, unicode.IsSpace) {
+				w = `@"` + path + `"`
+			}
+			text = append(text, w)
 		case isFile && path != "":
 			block, err := host.Attach(path, path)
 			if err != nil {
@@ -68,4 +78,16 @@ func Prompt(words []string, stdin io.Reader) (llm.Message, error) {
 		return llm.Message{}, ErrNoPrompt
 	}
 	return llm.Message{Role: llm.RoleUser, Content: content, Time: time.Now()}, nil
+}
+
+// ofServer reports whether a word after "@" names a resource of a server.
+func ofServer(word string, uses func(server string) bool) bool {
+	server, uri, ok := strings.Cut(word, ":")
+	if !ok || uri == "" || uses == nil || strings.Contains(uri, `"`) {
+		return false
+	}
+	if _, err := os.Stat(word); err == nil {
+		return false
+	}
+	return uses(server)
 }

@@ -42,7 +42,7 @@ func newApp(o Options) *app {
 	}
 
 	// What is called.
-	*cmds = commands{base: b, current: cur, composer: composer, work: work, outbox: outbox, shell: shell, host: o.Host}
+	*cmds = commands{base: b, current: cur, composer: composer, work: work, outbox: outbox, shell: shell, host: o.Host, words: o.Words}
 	g := &groups{reader: &reader{base: b, current: cur, panes: panes, work: work, desktop: desktop}, repeater: repeater, outbox: outbox, exit: end}
 	g.archives = &archives{
 		base: b, current: cur, exit: end, panes: panes, composer: composer, desktop: desktop, work: work, brake: br, switcher: sw, host: o.Host,

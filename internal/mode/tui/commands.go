@@ -29,6 +29,7 @@ type commands struct {
 		Skills() *skill.Set
 	}
 
+	words     *host.ServerWords // nil: there are no MCP servers
 	table     []command
 	offers    []complete.Command // all of them, for completion
 	fromFiles []complete.Command
@@ -260,7 +261,7 @@ func (cs *commands) offered() []complete.Command {
 	if cs.offers == nil {
 		cs.offers = cs.offer()
 	}
-	return cs.offers
+	return append(cs.offers[:len(cs.offers):len(cs.offers)], serverCommands(cs.words)...)
 }
 
 func (cs *commands) offer() []complete.Command {
@@ -281,7 +282,7 @@ func (cs *commands) expands(name string) bool {
 	if _, ok := cs.host.FileCommands().Lookup(name); ok {
 		return true
 	}
-	if h, ok := cs.host.(*host.Host); ok && host.ServerPrompt(h, name) {
+	if cs.words != nil && cs.words.Calls(name) {
 		return true
 	}
 	called, ok := strings.CutPrefix(name, "skill:")

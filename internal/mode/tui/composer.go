@@ -45,7 +45,7 @@ func (c *composer) open(o *Options, keys *key.Bindings, styles editor.Styles, co
 	})
 	c.completer = complete.New(complete.Options{
 		Post: c.inbox.post, Answer: func(generation uint64, p editor.Completion) bool { return c.editor.Completed(generation, p) },
-		Files: finder(host.FindFiles(c.dir)), Commands: commands, Dir: func() string { return c.dir }, Getenv: c.getenv,
+		Files: finder(host.FindFiles(c.dir)), Commands: commands, Resources: resourcesOf(o.Words), Dir: func() string { return c.dir }, Getenv: c.getenv,
 	})
 	c.editor = editor.New(editor.Options{
 		Keys: keys, Placeholder: "Ask anything, / for commands, @ for files, ! for the shell", Styles: styles,

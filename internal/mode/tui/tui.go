@@ -56,6 +56,7 @@ import (
 	"context"
 
 	"github.com/burin-dev/burin/internal/customize/config"
+	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/owner"
 	"github.com/burin-dev/burin/internal/mode/tui/terminal"
 	"github.com/burin-dev/burin/llm"
@@ -109,6 +110,8 @@ type Options struct {
 	Open func(ctx context.Context, w Wish) (session.Handle, error)
 	// Host is the rest of the program: what the commands of the face stand on.
 	Host Host
+	// Words completes what MCP servers have; nil: there are none.
+	Words *host.ServerWords
 	// Agents are the definitions of agents in the folder.
 	Agents AgentDefinitions
 	// Servers are the MCP servers of the folder.

@@ -51,7 +51,9 @@ type conn struct {
 	waiting map[uint64]*pending
 	serving map[string]context.CancelFunc // requests of the server, by id
 	err     error
-	done    chan struct{} // closed when it has ended, for err
+	// completes says that the server has completion/complete; it is set before the connection is used.
+	completes bool
+	done      chan struct{} // closed when it has ended, for err
 
 	leaving sync.WaitGroup // cancellations
 	closing bool           // there are no more of them

@@ -87,7 +87,14 @@ type OAuth struct {
 	ClientSecret string   `json:"clientSecret,omitempty"`
 	Scopes       []string `json:"scopes,omitempty"`
 	CallbackPort int      `json:"callbackPort,omitempty"`
+	// Grant is [ClientCredentials] where the client logs in by itself, with its secret or its key; ""
+	// is the login of a person.
+	Grant      string `json:"grant,omitempty"`
+	PrivateKey string `json:"privateKey,omitempty"` // PEM
 }
+
+// ClientCredentials is the grant for clients that log in by themselves.
+const ClientCredentials = "client_credentials"
 
 // Logins reports whether the tokens of a login are sent: to web services whose definition has
 // none of its own.

@@ -133,6 +133,11 @@ type Link struct {
 	next     int
 	asking   sync.WaitGroup
 	log      ring
+
+	offer     Offer
+	offered   *conn // that was asked for it
+	proposing *conn // that proposed values
+	proposed  map[string][]string
 }
 
 // Server is what the link leads to.
@@ -336,6 +341,10 @@ func (l *Link) newConn() *conn {
 		switch method {
 		case "notifications/tools/list_changed":
 			l.refresh(c)
+		case "notifications/resources/list_changed", "notifications/prompts/list_changed":
+			l.mu.Lock()
+			l.offered = nil // it is asked again when somebody wants to know
+			l.mu.Unlock()
 		case "notifications/message":
 			l.log.take(l.pool.o.Now(), params)
 		}
@@ -369,7 +378,8 @@ func (l *Link) introduce(ctx context.Context, c *conn, w *web) error {
 	var said struct {
 		ProtocolVersion string `json:"protocolVersion"`
 		Capabilities    struct {
-			Logging json.RawMessage `json:"logging"`
+			Logging     json.RawMessage `json:"logging"`
+			Completions json.RawMessage `json:"completions"`
 		} `json:"capabilities"`
 	}
 	err := c.call(ctx, "initialize", hello(l.pool.o.Version, l.pool.o.Sampling), &said)
@@ -382,6 +392,7 @@ func (l *Link) introduce(ctx context.Context, c *conn, w *web) error {
 	if w != nil {
 		w.agree(said.ProtocolVersion)
 	}
+	c.completes = said.Capabilities.Completions != nil
 	line, _ := json.Marshal(message{Version: "2.0", Method: "notifications/initialized"}) // it cannot fail
 	if _, err = c.send(ctx, line, false); err != nil {
 		return err
@@ -471,8 +482,9 @@ func (l *Link) learn(tools []Tool) {
 	if changed {
 		tell = l.watchers()
 	}
+	k := kept{At: now, Tools: tools, Offer: l.offer}
 	l.mu.Unlock()
-	l.keep(kept{At: now, Tools: tools})
+	l.keep(k)
 	for _, f := range tell {
 		f()
 	}
@@ -486,6 +498,7 @@ func equal(a, b Tool) bool {
 type kept struct {
 	At    time.Time `json:"at"`
 	Tools []Tool    `json:"tools"`
+	Offer Offer     `json:"offer"`
 }
 
 func (l *Link) file() string {
@@ -499,6 +512,9 @@ func (l *Link) file() string {
 // keep writes the file. Without it the next run asks the server.
 func (l *Link) keep(k kept) {
 	file := l.file()
+	if offer, err := json.Marshal(k.Offer); err != nil || len(offer) > maxOffer {
+		k.Offer = Offer{} // the tools matter more
+	}
 	text, err := json.Marshal(k)
 	if file == "" || err != nil || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
 		return
@@ -517,7 +533,7 @@ func (l *Link) remember() {
 	if err != nil || json.Unmarshal(text, &k) != nil {
 		return
 	}
-	l.tools, l.at = k.Tools, k.At
+	l.tools, l.at, l.offer = k.Tools, k.At, k.Offer
 }
 
 // Call calls a tool for a caller; nil is one that gives nothing.

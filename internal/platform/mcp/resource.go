@@ -23,13 +23,17 @@ const (
 )
 
 // Resources lists the resources of a server, and the templates of others.
-func (l *Link) Resources(ctx context.Context) (all []Listed, err error) {
+func (l *Link) Resources(ctx context.Context) ([]Listed, error) {
 	c, err := l.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithTimeout(ctx, l.server.timeout())
 	defer stop()
+	return listResources(ctx, c)
+}
+
+func listResources(ctx context.Context, c *conn) (all []Listed, err error) {
 	for _, of := range []struct{ method, name string }{{"resources/list", "resources"}, {"resources/templates/list", "resourceTemplates"}} {
 		some, err := list[Listed](ctx, c, of.method, of.name, maxResources)
 		if err != nil {
@@ -65,8 +69,10 @@ func (l *Link) Read(ctx context.Context, uri string) ([]Resource, error) {
 
 // Prompt is a prompt that a server has.
 type Prompt struct {
-	Name      string     `json:"name"`
-	Arguments []Argument `json:"arguments"`
+	Name        string     `json:"name"`
+	Title       string     `json:"title,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Arguments   []Argument `json:"arguments"`
 }
 
 // Argument is an argument of a prompt.
@@ -75,7 +81,10 @@ type Argument struct {
 	Required bool   `json:"required"`
 }
 
-const maxPrompts = 1000 // of a server
+const (
+	maxPrompts   = 1000 // of a server
+	maxArguments = 100  // of a prompt
+)
 
 // Prompts lists the prompts of a server.
 func (l *Link) Prompts(ctx context.Context) ([]Prompt, error) {
@@ -85,9 +94,18 @@ func (l *Link) Prompts(ctx context.Context) ([]Prompt, error) {
 	}
 	ctx, stop := context.WithTimeout(ctx, l.server.timeout())
 	defer stop()
+	return listPrompts(ctx, c)
+}
+
+func listPrompts(ctx context.Context, c *conn) ([]Prompt, error) {
 	all, err := list[Prompt](ctx, c, "prompts/list", "prompts", maxPrompts)
 	if err != nil {
 		return nil, fmt.Errorf("list its prompts: %w", err)
+	}
+	for i := range all {
+		p := &all[i]
+		p.Title, p.Description = prose.Short(prose.Inline(p.Title), 100), prose.Short(prose.Inline(visible(p.Description)), 300)
+		p.Arguments = p.Arguments[:min(len(p.Arguments), maxArguments)]
 	}
 	return all, nil
 }

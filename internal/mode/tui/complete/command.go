@@ -2,6 +2,7 @@ package complete
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -20,6 +21,8 @@ type Command struct {
 	// far as it is written. It is called on the face's goroutine and answers from
 	// memory. It may be nil.
 	Complete func(arg string) []editor.Item
+	// Later is Complete for what takes a moment: it runs in the worker until ctx ends. It may be nil.
+	Later func(ctx context.Context, arg string) []editor.Item
 }
 
 // command completes a line that begins with "/". It is false where the line is none of
@@ -35,12 +38,20 @@ func (c *Completer) command(q editor.Query) (editor.Completion, bool) {
 		return editor.Completion{Items: items}, len(items) > 0 || known(commands, name) != nil
 	}
 	found := known(commands, name)
-	if found == nil || found.Complete == nil {
+	if found == nil || found.Complete == nil && found.Later == nil {
 		return editor.Completion{}, false
 	}
 	arg = strings.TrimLeft(arg, " ")
-	items := found.Complete(arg)
-	if len(items) > 0 && !q.Asked && strings.TrimSpace(arg) == strings.TrimSpace(cmp.Or(items[0].Insert, items[0].Label)) {
+	start := len(q.Line) - len(arg)
+	if later := found.Later; later != nil {
+		return c.later(q, start, func(ctx context.Context) []editor.Item { return ready(later(ctx, arg), arg, q.Asked) })
+	}
+	return editor.Completion{Start: start, Items: ready(found.Complete(arg), arg, q.Asked)}, true
+}
+
+// ready makes items complete and safe to show; there are none where the argument is written in full.
+func ready(items []editor.Item, arg string, asked bool) []editor.Item {
+	if len(items) > 0 && !asked && strings.TrimSpace(arg) == strings.TrimSpace(cmp.Or(items[0].Insert, items[0].Label)) {
 		items = nil // it is written in full
 	}
 	items = slices.Clone(items[:min(len(items), maxItems)])
@@ -48,7 +59,7 @@ func (c *Completer) command(q editor.Query) (editor.Completion, bool) {
 		items[i].Insert = cmp.Or(items[i].Insert, items[i].Label)
 		items[i].Label, items[i].Detail = prose.Inline(items[i].Label), prose.Inline(items[i].Detail)
 	}
-	return editor.Completion{Start: len(q.Line) - len(arg), Items: items}, true
+	return items
 }
 
 func known(commands []Command, name string) *Command {
@@ -108,9 +119,9 @@ func (c *Command) item(alias string) editor.Item {
 	}
 	item := editor.Item{
 		Label: prose.Inline("/" + c.Name), Detail: prose.Inline(strings.Join(detail, "  ")),
-		Insert: "/" + c.Name, More: c.Complete != nil,
+		Insert: "/" + c.Name, More: c.Complete != nil || c.Later != nil,
 	}
-	if c.Args != "" || c.Complete != nil {
+	if c.Args != "" || c.Complete != nil || c.Later != nil {
 		item.Insert += " "
 	}
 	return item

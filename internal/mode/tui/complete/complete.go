@@ -2,6 +2,7 @@
 //
 //	@par        files and folders of the workspace, in any order of letters that fits;
 //	            @"my notes.md" where a path has spaces
+//	@notes:tod  resources of servers
 //	/mod        commands, at the beginning of a prompt, and what they take
 //	./ ../ ~/   paths, and /abs that is not the first word
 //	!git che⇥   in a line for the shell: programs, then files
@@ -9,7 +10,7 @@
 //
 // # What is promised
 //
-//   - Commands are answered at once, from memory. What needs the disk runs in one
+//   - Commands are answered at once, from memory. What needs the disk or a server runs in one
 //     goroutine, which lives while there is a question; a newer question ends an older
 //     one. Nothing runs while nobody types.
 //   - An answer has at most 200 items, of one folder at most 50,000 names are read.
@@ -55,6 +56,9 @@ type Options struct {
 	Files  Files
 	// Commands are those of now; it is asked at each key and must be fast.
 	Commands func() []Command
+	// Resources are what servers have that a word after "@" may name, as "server:address". It runs in
+	// the worker, and may wait until ctx ends where a word names a server.
+	Resources func(ctx context.Context, typed string) []editor.Item
 	// Dir is the workspace's folder, absolute.
 	Dir func() string
 	// Getenv gives HOME, PATH and PATHEXT; nil is the environment.

@@ -21,6 +21,26 @@ func (c *Completer) mention(q editor.Query, w mention.Word) (editor.Completion, 
 	}
 	dir, recent := c.dir(), slices.Clone(c.recent)
 	return c.later(q, w.Start, func(ctx context.Context) []editor.Item {
+		var named []editor.Item
+		if c.o.Resources != nil {
+			for _, r := range c.o.Resources(ctx, w.Text) {
+				if r.Insert, _ = quote(r.Label); r.Insert == "" || r.Label == w.Text {
+					continue
+				}
+				if r.Insert = "@" + r.Insert; r.More {
+					r.Insert = strings.TrimSuffix(r.Insert, `"`)
+				} else {
+					r.Insert += " "
+				}
+				r.Label, r.Detail = prose.Inline(r.Label), prose.Inline(r.Detail)
+				if named = append(named, r); len(named) == maxItems {
+					break
+				}
+			}
+		}
+		if len(named) > 0 && strings.Contains(w.Text, ":") {
+			return named
+		}
 		var paths []string
 		if !startsPath(w.Text) && !strings.HasPrefix(w.Text, "/") && !filepath.IsAbs(w.Text) && c.o.Files != nil {
 			paths, _ = c.o.Files.Find(ctx, w.Text, maxItems) // what cannot be found is not proposed
@@ -30,7 +50,8 @@ func (c *Completer) mention(q editor.Query, w mention.Word) (editor.Completion, 
 			// What the ignore rules leave out, or lies outside: by its beginning.
 			paths = c.list(ctx, dir, w.Text, false)
 		}
-		return pathItems(paths, "@", w.Text, q.Asked)
+		items := pathItems(paths, "@", w.Text, q.Asked)
+		return append(items[:min(len(items), maxItems-len(named))], named...)
 	})
 }
 

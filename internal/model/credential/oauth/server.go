@@ -27,6 +27,7 @@ type Resource struct {
 	Client Registration // that the user has set; without an id one is registered
 	Scopes []string     // to ask for; nil = those that the service wants
 	Port   int          // of the callback; 0 = any
+	Itself bool         // the client logs in by itself: there is no page, and nothing to renew with
 }
 
 // maxScopes is how many scopes a login asks for.
@@ -180,7 +181,7 @@ func (c Client) Discover(ctx context.Context, r Resource) (Provider, error) {
 	case err != nil:
 		server = &serverMetadata{Authorize: issuer + "/authorize", Token: issuer + "/token", Register: issuer + "/register", PKCE: []string{"S256"}}
 	}
-	if !slices.Contains(server.PKCE, "S256") {
+	if !r.Itself && !slices.Contains(server.PKCE, "S256") {
 		return Provider{}, fmt.Errorf("the authorization server %s does not say that it supports PKCE with S256, which a login needs", hostOf(issuer))
 	}
 	p := Provider{
@@ -191,6 +192,9 @@ func (c Client) Discover(ctx context.Context, r Resource) (Provider, error) {
 		p.RevokeURL = ""
 	}
 	for _, endpoint := range []struct{ what, url string }{{"page to log in", p.AuthURL}, {"token endpoint", p.TokenURL}} {
+		if r.Itself && endpoint.url == p.AuthURL {
+			continue
+		}
 		if err := within(from, endpoint.url); err != nil {
 			return Provider{}, fmt.Errorf("the %s of %s %w", endpoint.what, hostOf(issuer), err)
 		}
@@ -230,7 +234,7 @@ func (r Resource) scopes(said *resourceMetadata, server *serverMetadata) []strin
 	case said != nil:
 		all = Scopes(strings.Join(said.Scopes, " "))
 	}
-	if slices.Contains(server.Scopes, "offline_access") { // without it, some give nothing to renew with
+	if !r.Itself && slices.Contains(server.Scopes, "offline_access") { // without it, some give nothing to renew with
 		all = append(all, "offline_access")
 	}
 	slices.Sort(all)

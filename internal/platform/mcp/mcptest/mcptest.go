@@ -51,6 +51,32 @@ type words struct {
 	Text string `json:"text,omitempty" jsonschema:"any text"`
 }
 
+// propose proposes birds for who and for the name in a template, and ways for how, which depend on who.
+func propose(_ context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	values := []string{"herons", "hens", "storks"}
+	if r.Params.Argument.Name == "how" {
+		who := ""
+		if r.Params.Context != nil {
+			who = r.Params.Context.Arguments["who"]
+		}
+		values = []string{"as kindly as " + who, "badly"}
+	}
+	var fit []string
+	for _, v := range values {
+		if strings.HasPrefix(v, r.Params.Argument.Value) {
+			fit = append(fit, v)
+		}
+	}
+	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: fit}}, nil
+}
+
+// draw makes a small picture.
+func draw() ([]byte, error) {
+	var b bytes.Buffer
+	err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 8, 8)))
+	return b.Bytes(), err
+}
+
 func say(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
@@ -58,7 +84,7 @@ func say(text string) *mcp.CallToolResult {
 // New makes a server. Its tools are echo, which is read-only, environment, picture, fail, grow
 // (which adds the tool grown), stop and so many others.
 func New(more int) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "mcptest", Version: "1"}, nil)
+	s := mcp.NewServer(&mcp.Implementation{Name: "mcptest", Version: "1"}, &mcp.ServerOptions{CompletionHandler: propose})
 	type handler = func(context.Context, *mcp.CallToolRequest, words) (*mcp.CallToolResult, any, error)
 	add := func(name, description string, reads bool, h handler) {
 		t := &mcp.Tool{Name: name, Description: description}
@@ -74,12 +100,12 @@ func New(more int) *mcp.Server {
 		return say(strings.Join(os.Environ(), "\n")), nil, nil
 	})
 	add("picture", "Draws.", false, func(context.Context, *mcp.CallToolRequest, words) (*mcp.CallToolResult, any, error) {
-		var b bytes.Buffer
-		if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		drawn, err := draw()
+		if err != nil {
 			return nil, nil, err
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{
-			&mcp.ImageContent{MIMEType: "image/png", Data: b.Bytes()},
+			&mcp.ImageContent{MIMEType: "image/png", Data: drawn},
 			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "test://one", Text: "inside"}},
 			&mcp.ResourceLink{URI: "test://two", Name: "two"},
 		}}, nil, nil
@@ -102,6 +128,13 @@ func New(more int) *mcp.Server {
 		return nil, nil, ctx.Err()
 	})
 	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		switch _, name, _ := strings.Cut(r.Params.URI, "of/"); name {
+		case "lost":
+			return nil, mcp.ResourceNotFoundError(r.Params.URI)
+		case "picture":
+			drawn, err := draw()
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "image/png", Blob: drawn}}}, err
+		}
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "text/plain", Text: "about " + r.Params.URI}}}, nil
 	}
 	s.AddResource(&mcp.Resource{URI: "test://one", Name: "one", Description: "The first."}, read)
