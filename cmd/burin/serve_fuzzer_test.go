@@ -89,7 +89,7 @@ var fieldWords = map[string][]any{
 	"keep": {1.0, 2.0}, "q": {"words", "Some words", `"words of" mod`}, "days": {0.0, 7.0}, "cols": {80.0}, "rows": {24.0}, "revision": {0.0}, "tools": {map[string]any{"calc": map[string]any{}}},
 	"budget": {1.0, 100.0}, "maxCost": {0.0, 5.0}, "maxTokens": {0.0, 100.0}, "storage": {1e9}, "turns": {2.0}, "temperature": {0.5}, "before": {"2030-01-01T00:00:00Z"},
 	"models": {[]any{"box/*"}}, "icon": {"📗"}, "tags": {[]any{"a", "b"}}, "expires": {"2030-01-01T00:00:00Z"},
-	"tenant": {gremlinTenant}, "disabled": {false, false, true}, "pattern": {"echo:*"},
+	"tenant": {gremlinTenant}, "format": {"json", "markdown"}, "disabled": {false, false, true}, "pattern": {"echo:*"},
 }
 
 // strange is a value that no client should send.
@@ -717,6 +717,8 @@ func (a *actor) try(o *operation, valid bool) {
 	}
 	var body []byte
 	switch {
+	case o.path == "/v1/chats/import" && valid:
+		body = []byte(`{"format":"burin.chat","version":1,"id":"x","messages":[{"id":"1","role":"user","text":"words"}]}`)
 	case o.takes == "application/zip":
 		body = a.archive(valid)
 	case o.takes != "":

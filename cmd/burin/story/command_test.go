@@ -60,7 +60,7 @@ func TestEnterRunsNoGuess(t *testing.T) {
 		{"/qit", "Did you mean /quit?"},
 		{"/nw", "Did you mean /new?"},
 		{"/diff", "!git diff shows all changes"},
-		{"/mcp", "burin mcp, in a shell, lists the MCP ser"},
+		{"/hooks", "burin trust, in a shell, lists the hooks"},
 		{"/mo", "/mo is the beginning of"},
 		{"/", "type the name of a command"},
 	} {
