@@ -309,10 +309,9 @@ func (v *appVisit) manages(phone bool) {
 	v.shows("project", "In Book")
 	b.Eval(`history.back()`, nil)
 	b.Until(`document.body.innerText.includes('In fewer words')`)
-	b.Eval(`void document.querySelector('.scroller').scrollTo(0, 0)`, nil)
 	was := v.at()
 	const long = `[...document.querySelectorAll('article')].find((a) => a.innerText.includes("package's documentation"))` // which isn't in the page before
-	b.Until(long)
+	b.Until(`(document.querySelector('.scroller').scrollTo(0, 0), ` + long + `)`)                                         // a chat that has just opened goes to its end first
 	b.Eval(long+`.querySelector('[aria-label="Fork from here"]').click()`, nil)
 	b.Until(fmt.Sprintf(`location.pathname.startsWith('/c/') && location.pathname !== %q && document.body.innerText.includes("package's documentation") && !document.body.innerText.includes('In fewer words')`, was))
 
