@@ -149,7 +149,7 @@ func mcpGetCommand(p *program) *cobra.Command {
 
 func mcpAddCommand(p *program) *cobra.Command {
 	var env, headers []string
-	var kind string
+	var kind, sandbox string
 	var timeout time.Duration
 	var project bool
 	cmd := &cobra.Command{
@@ -189,6 +189,9 @@ name, and burin puts in the value.
 			if timeout > 0 {
 				e["timeout"] = timeout.Milliseconds()
 			}
+			if sandbox != "" {
+				e["sandbox"] = sandbox
+			}
 			raw, err := json.Marshal(e)
 			if err != nil {
 				return err
@@ -200,6 +203,7 @@ name, and burin puts in the value.
 	cmd.Flags().StringArrayVar(&headers, "header", nil, "a header for the web service, 'Name: value'; repeatable")
 	cmd.Flags().StringVar(&kind, "type", "", "stdio, http or sse; default is by what is given")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long a request may take, such as 2m; default 30s")
+	cmd.Flags().StringVar(&sandbox, "sandbox", "", "confine the program: read-only or workspace-write; without network")
 	cmd.Flags().BoolVar(&project, "project", false, "add it to the project's .burin/mcp.json")
 	return cmd
 }

@@ -237,8 +237,13 @@ var cacheVariables = []string{"GOCACHE", "GOMODCACHE", "npm_config_cache", "PIP_
 // writable are the folders beside the workspace that builds need: temporary files
 // and caches. Only those that exist count.
 func (b *Bench) writable() []string {
-	dirs := append([]string{tempDir()}, b.Writable...)
-	dirs = append(dirs, b.AddDirs...)
+	return existing(slices.Concat(b.Writable, b.AddDirs, Caches(b.UserHome)))
+}
+
+// Caches are the folders outside a workspace that builds and package managers write: for temporary
+// files, and caches below the home folder or where the environment has them.
+func Caches(home string) []string {
+	dirs := []string{tempDir()}
 	for _, name := range cacheVariables {
 		if dir := os.Getenv(name); filepath.IsAbs(dir) {
 			dirs = append(dirs, dir)
@@ -248,8 +253,7 @@ func (b *Bench) writable() []string {
 		// On a new machine there is none yet, and a confined build could not make it.
 		_ = os.MkdirAll(cache, 0o700)
 	}
-	dirs = append(dirs, installed.Caches(b.UserHome)...)
-	return existing(dirs)
+	return existing(append(dirs, installed.Caches(home)...))
 }
 
 // secrets are what commands must not read: keys of people and of programs, and

@@ -40,6 +40,10 @@ func newPool(h *Host) *mcp.Pool {
 	if h.o.Paths.Cache != "" {
 		o.Cache = filepath.Join(h.o.Paths.Cache, "mcp")
 	}
+	o.Confine = func(s *mcp.Sandbox, dir string) (*mcp.Confined, error) {
+		home, _ := os.UserHomeDir() // without one the user has no keys there
+		return bench.ConfineServer(s, dir, home, []string{h.o.Paths.Config, h.o.Paths.Data}, h.o.Getenv)
+	}
 	return mcp.NewPool(o)
 }
 

@@ -80,6 +80,9 @@ func Entry(d Definition) (json.RawMessage, error) {
 	if d.Dir != "" {
 		e["cwd"] = d.Dir
 	}
+	if d.Sandbox != nil {
+		e["sandbox"] = d.Sandbox
+	}
 	if d.Timeout > 0 {
 		e["timeout"] = d.Timeout / time.Millisecond
 	}

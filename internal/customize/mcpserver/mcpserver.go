@@ -9,6 +9,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,6 +123,9 @@ func (d *Definition) inWords() string {
 			fmt.Fprintf(&b, ", %s %s=%s", list.what, name, value)
 		}
 	}
+	if d.Sandbox != nil {
+		fmt.Fprintf(&b, ", in a sandbox (%s)", d.Sandbox.Mode)
+	}
 	if d.OAuth != nil && !d.OAuth.Off {
 		fmt.Fprintf(&b, ", logs in as client %q", prose.Short(prose.Inline(d.OAuth.ClientID), 60))
 		if d.OAuth.Issuer != "" {
@@ -144,6 +148,7 @@ type entry struct {
 	Env         map[string]string `json:"env"`
 	Environment map[string]string `json:"environment"` // opencode
 	CWD         string            `json:"cwd"`
+	Sandbox     json.RawMessage   `json:"sandbox"` // burin's; a text is the mode
 
 	URL       string            `json:"url"`
 	HTTPURL   string            `json:"httpUrl"`   // Gemini; there url is the older kind
@@ -327,7 +332,29 @@ func ParseOne(name string, raw json.RawMessage) (Definition, error) {
 	if d.OAuth, ok = login(e.OAuth); !ok {
 		return wrong("oauth has issuer, clientId, clientSecret, privateKey, grant, scopes and callbackPort, or is false")
 	}
+	if d.Sandbox, ok = confinement(e.Sandbox); !ok {
+		return wrong("sandbox is read-only or workspace-write, or has that as mode, with network, hosts and writable (absolute folders)")
+	}
+	if d.Sandbox != nil && d.Type != mcp.Stdio {
+		return wrong("sandbox is for programs: a web service runs elsewhere")
+	}
 	return d, nil
+}
+
+// confinement reads how a program is confined.
+func confinement(raw json.RawMessage) (s *mcp.Sandbox, ok bool) {
+	s = &mcp.Sandbox{}
+	if raw == nil || string(raw) == "null" {
+		return nil, true
+	}
+	if json.Unmarshal(raw, &s.Mode) != nil {
+		in := json.NewDecoder(bytes.NewReader(raw))
+		in.DisallowUnknownFields()
+		if in.Decode(s) != nil {
+			return nil, false
+		}
+	}
+	return s, slices.Contains([]string{"read-only", "workspace-write"}, s.Mode)
 }
 
 // login reads what is set for the login at a web service, as several programs call it.
@@ -426,6 +453,14 @@ func Expand(s mcp.Server, getenv func(string) string, dir string) (mcp.Server, e
 		s.Args[i] = put(s.Args[i])
 	}
 	s.Env, s.Headers = all(s.Env), all(s.Headers)
+	if s.Sandbox != nil {
+		box := *s.Sandbox
+		box.Writable = slices.Clone(box.Writable)
+		for i := range box.Writable {
+			box.Writable[i] = put(box.Writable[i])
+		}
+		s.Sandbox = &box
+	}
 	if s.OAuth != nil {
 		o := *s.OAuth
 		o.Issuer, o.ClientID, o.ClientSecret, o.PrivateKey = put(o.Issuer), put(o.ClientID), put(o.ClientSecret), put(o.PrivateKey)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -212,5 +213,35 @@ func TestPassed(t *testing.T) {
 	}
 	if _, problems = mcpserver.Passed(raw); !strings.Contains(problems[len(problems)-1], "only the first 100") {
 		t.Errorf("too many: %s", problems[len(problems)-1])
+	}
+}
+
+// An entry may confine its program; what that can't mean is a problem, and what was written comes back.
+func TestSandboxOfEntries(t *testing.T) {
+	t.Parallel()
+	text := `{"mcpServers": {
+		"a": {"command": "x", "sandbox": "read-only"},
+		"b": {"command": "x", "sandbox": {"mode": "workspace-write", "network": true, "hosts": ["example.com"], "writable": ["${ROOM}/b"]}},
+		"c": {"command": "x", "sandbox": "full"},
+		"d": {"command": "x", "sandbox": {"mode": "read-only", "host": "example.com"}},
+		"e": {"url": "https://example.com", "sandbox": "read-only"},
+		"f": {"command": "x", "sandbox": null}}}`
+	servers, problems, err := mcpserver.Parse([]byte(text), ".json")
+	if err != nil || len(servers) != 3 || len(problems) != 3 || servers[2].Sandbox != nil {
+		t.Fatalf("%+v, %q, %v", servers, problems, err)
+	}
+	ready, err := mcpserver.Expand(servers[1].Server, func(string) string { return "/room" }, "/work")
+	if err != nil || ready.Sandbox.Writable[0] != "/room/b" || servers[1].Sandbox.Writable[0] != "${ROOM}/b" {
+		t.Errorf("%+v %v", ready.Sandbox, err)
+	}
+	for _, d := range servers[:2] {
+		raw, err := mcpserver.Entry(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _, err := mcpserver.Parse([]byte(`{"mcpServers":{"`+d.Name+`":`+string(raw)+`}}`), ".json")
+		if err != nil || !reflect.DeepEqual(again[0].Sandbox, d.Sandbox) {
+			t.Errorf("%s became %+v, %v", raw, again, err)
+		}
 	}
 }

@@ -66,6 +66,8 @@ type Server struct {
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Dir     string            `json:"cwd,omitempty"` // absolute; "" is the workspace
+	// Sandbox confines the program; nil is not at all.
+	Sandbox *Sandbox `json:"sandbox,omitempty"`
 
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
@@ -77,6 +79,21 @@ type Server struct {
 	// Only are the names of the only tools to use, Without of tools to leave out; nil is all, and none.
 	Only    []string `json:"tools,omitempty"`
 	Without []string `json:"disabledTools,omitempty"`
+}
+
+// Sandbox is what a confined program may do.
+type Sandbox struct {
+	Mode     string   `json:"mode"`               // read-only or workspace-write
+	Network  bool     `json:"network,omitempty"`  // it may reach any host
+	Hosts    []string `json:"hosts,omitempty"`    // that it may reach otherwise, through a proxy in its environment
+	Writable []string `json:"writable,omitempty"` // folders that it may write besides the workspace and caches, absolute
+}
+
+// Confined is a sandbox for a program: the policy for its guard, and variables. close ends it.
+type Confined struct {
+	Policy []byte
+	Env    []string
+	Close  func()
 }
 
 // OAuth is what a login at a web service needs where it can't find it out by itself.

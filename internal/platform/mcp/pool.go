@@ -30,6 +30,8 @@ type Options struct {
 	Now     func() time.Time  // nil is time.Now
 	// Sampling says that servers may ask for the answers of models, if a [Caller] has some.
 	Sampling bool
+	// Confine makes the sandbox of a program that works in a folder. nil: those that want one don't start.
+	Confine func(s *Sandbox, dir string) (*Confined, error)
 }
 
 // Pool has the servers of a process. It is safe for concurrent use.
@@ -286,7 +288,7 @@ func (l *Link) explain(ctx context.Context, c *conn, err error) error {
 func (l *Link) dial(ctx context.Context) (*conn, error) {
 	if l.server.Type == Stdio {
 		c := l.newConn()
-		if err := start(c, &l.server, l.dir, l.pool.o.Environ); err != nil {
+		if err := start(c, &l.server, l.dir, &l.pool.o); err != nil {
 			return nil, err
 		}
 		err := l.introduce(ctx, c, nil)

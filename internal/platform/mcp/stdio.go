@@ -25,6 +25,7 @@ type pipes struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	said *ending
+	free func() // ends its sandbox
 
 	writing sync.Mutex
 	ended   chan struct{}
@@ -59,15 +60,32 @@ func environment(all []string, own map[string]string) []string {
 }
 
 // start runs the program of a server.
-func start(c *conn, s *Server, dir string, env []string) error {
+func start(c *conn, s *Server, dir string, o *Options) (err error) {
+	how := process.Options{Dir: dir, Env: environment(o.Environ, s.Env)}
 	if s.Dir != "" {
-		dir = s.Dir
+		how.Dir = s.Dir
 	}
-	cmd, err := process.Command(process.Options{Dir: dir, Env: environment(env, s.Env)}, s.Command, s.Args...)
+	p := &pipes{said: new(ending), ended: make(chan struct{}), free: func() {}}
+	if s.Sandbox != nil {
+		if o.Confine == nil {
+			return errors.New("no program can be confined here")
+		}
+		box, err := o.Confine(s.Sandbox, dir)
+		if err != nil {
+			return err
+		}
+		how.Sandbox, how.Env, p.free = box.Policy, append(how.Env, box.Env...), box.Close
+	}
+	defer func() {
+		if err != nil {
+			p.free()
+		}
+	}()
+	cmd, err := process.Command(how, s.Command, s.Args...)
 	if err != nil {
 		return err
 	}
-	p := &pipes{cmd: cmd, said: new(ending), ended: make(chan struct{})}
+	p.cmd = cmd
 	cmd.Stderr = p.said
 	if p.in, err = cmd.StdinPipe(); err != nil {
 		return fmt.Errorf("start %s: %w", s.Command, err)
@@ -99,6 +117,7 @@ func (p *pipes) read(c *conn, out io.Reader) {
 	}
 	process.Kill(p.cmd) // what closed its output does not work any more
 	err := p.cmd.Wait()
+	p.free()
 	close(p.ended)
 	why := errEnded
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
