@@ -167,7 +167,8 @@ type patience struct {
 	giveUp context.CancelCauseFunc // of the current wait; nil if there is none
 }
 
-func (p *patience) wait(ctx context.Context, d time.Duration) error {
+// wait waits. From when told is called on it can be ended.
+func (p *patience) wait(ctx context.Context, d time.Duration, told func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p.mu.Lock()
@@ -178,6 +179,7 @@ func (p *patience) wait(ctx context.Context, d time.Duration) error {
 		p.giveUp = nil
 		p.mu.Unlock()
 	}()
+	told()
 	return wait(ctx, d)
 }
 
@@ -334,10 +336,12 @@ func (m *mender) mend(ctx context.Context, out *agent.Outcome) bool {
 		return false
 	}
 	m.attempt++
-	m.tell(RetryStart, RetryInfo{
-		Attempt: m.attempt, Max: retry.Max, Delay: d, DelayMS: d.Milliseconds(), Error: m.rec.redactor.hide(failed.Error()),
-	})
-	switch err := m.patience.wait(ctx, d); {
+	told := func() {
+		m.tell(RetryStart, RetryInfo{
+			Attempt: m.attempt, Max: retry.Max, Delay: d, DelayMS: d.Milliseconds(), Error: m.rec.redactor.hide(failed.Error()),
+		})
+	}
+	switch err := m.patience.wait(ctx, d, told); {
 	case errors.Is(err, errGiveUp):
 		return false
 	case err != nil:

@@ -74,8 +74,19 @@ func appOn(t *testing.T, srv *llmtest.Server, cmd *exec.Cmd, width, height int, 
 		v.name += "-dark"
 	}
 	t.Cleanup(func() {
-		if dir := os.Getenv(pictures); dir != "" && t.Failed() {
-			_ = os.WriteFile(filepath.Join(dir, v.name+"-failed.png"), b.Picture(), 0o644)
+		if !t.Failed() {
+			return
+		}
+		for _, e := range b.Events() {
+			if e.Method == "Runtime.exceptionThrown" {
+				t.Logf("%s", e.Params)
+			}
+		}
+		if dir := os.Getenv(pictures); dir != "" {
+			_ = os.WriteFile(filepath.Join(dir, v.name+"-at-the-end.png"), b.Picture(), 0o644)
+			var is any
+			b.Eval(`({at: location.pathname, articles: [...document.querySelectorAll('article')].map((a) => a.innerText.slice(0, 60)), here: document.body.innerText.slice(-300), stops: document.body.innerText.split('In fewer words').length})`, &is)
+			t.Logf("%v", is)
 		}
 	})
 	if dir := os.Getenv("BURIN_NPM"); dir != "" {
@@ -332,7 +343,7 @@ func (v *appVisit) manages(phone bool) {
 	b.Until(`!document.querySelector('dialog')`)
 	b.Eval(`document.querySelector('.picker .chip').click()`, nil)
 	b.Until(`document.querySelector('.picker .menu')`)
-	v.shows("models", "box/one")
+	v.shows("models", "box/one", "200K", "$3 / $15")
 	b.Eval(`[...document.querySelectorAll('[role=option]')].find((e) => e.innerText.includes('box/one')).click()`, nil)
 	b.Until(`document.querySelector('.picker .chip').innerText === 'One'`)
 

@@ -50,7 +50,9 @@ func TestFirstHourFromClaudeCode(t *testing.T) {
 	s.send("/memory")
 	s.WaitText("Memory is off for ~/project.")
 	s.Press("esc")
-	s.hinted("/mcp", "burin mcp, in a shell, lists the MCP ser")
+	s.send("/mcp")
+	s.WaitText("No MCP servers.")
+	s.Press("esc")
 
 	// Shift+Tab is not the modes: it says where these are.
 	s.Press("shift+tab")

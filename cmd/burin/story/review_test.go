@@ -68,6 +68,7 @@ func TestReview(t *testing.T) {
 	if !strings.Contains(heard, "The greeting is misspelled") || strings.Index(heard, "misspelled") > strings.Index(heard, "fix 1") {
 		t.Errorf("the model read:\n%s", heard)
 	}
+	s.WaitGone("Working")
 	s.send("/review nothing")
 	s.WaitText(`no commit "nothing" in this repository`)
 	s.Golden("review")

@@ -75,6 +75,7 @@ const app: Record<keyof typeof en, string> = {
   "chat.latest": "Zur neuesten Nachricht",
   "chat.model": "Modell",
   "chat.model.find": "Modell suchen",
+  "chat.model.facts": "Kontextfenster in Tokens; Preis von einer Million Tokens, Eingabe und Ausgabe",
   "chat.model.none": "Kein Modell passt.",
   "chat.model.default": "Standardmodell",
   "chat.cost": "Bisherige Kosten",

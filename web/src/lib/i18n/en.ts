@@ -68,6 +68,7 @@ export const en = {
   "chat.latest": "Scroll to the latest message",
   "chat.model": "Model",
   "chat.model.find": "Find a model",
+  "chat.model.facts": "Context window in tokens; price of a million tokens in and out",
   "chat.model.none": "No model matches.",
   "chat.model.default": "Default model",
   "chat.cost": "Cost so far",

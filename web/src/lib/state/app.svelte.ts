@@ -30,6 +30,9 @@ function read(address: URL, base = ""): Route {
   return { view: "home", project: kind === "p" && id ? decodeURIComponent(id) : "" };
 }
 
+/** first puts one at the beginning of a list that may have it already: the stream is sometimes faster than an answer. */
+export const first = <T extends { id: string }>(one: T, list: T[]): T[] => [one, ...list.filter((o) => o.id !== one.id)];
+
 /** stored reads and writes what this browser keeps; a browser that keeps nothing is fine, too. */
 export const stored = {
   get(key: string): string {
@@ -287,7 +290,7 @@ export class App {
   async fork(id: string, entry = "") {
     try {
       const c = await this.client.call("POST /v1/chats/{id}/fork", { id, body: entry ? { entry } : {} });
-      this.chats = [c, ...this.chats];
+      this.chats = first(c, this.chats);
       this.go(`/c/${c.id}`);
     } catch (error) {
       this.tell(messageOf(error));
@@ -297,7 +300,7 @@ export class App {
   async newProject(name: string) {
     try {
       const p = await this.client.call("POST /v1/projects", { body: { name } });
-      this.projects = [p, ...this.projects];
+      this.projects = first(p, this.projects);
       this.go(`/p/${p.id}`);
     } catch (error) {
       this.tell(messageOf(error));
