@@ -198,6 +198,33 @@ func TestServeAppOffline(t *testing.T) {
 	b.Eval(`(async () => { while ((await caches.keys()).includes('data')) await new Promise((done) => setTimeout(done, 20)); })()`, nil)
 }
 
+// What was written and not sent stays with who wrote it: it is gone after a sign-out, and when somebody
+// else is signed in, however that came about.
+func TestServeAppSignOut(t *testing.T) {
+	t.Parallel()
+	pacetest.Costly(t)
+	v := app(t, nil, 1280, 800, false)
+	b := v.b
+	b.Open(v.c.url + "/")
+	b.Until(`document.querySelector('.chip')?.innerText && localStorage.getItem('person')`)
+	b.Eval(`(localStorage.setItem('draft:new:', 'a secret'), localStorage.setItem('person', 'somebody'))`, nil)
+	b.Open(v.c.url + "/")
+	b.AwaitTimes("Page.loadEventFired", 2) // what fields had of it goes, too
+	b.Until(`document.querySelector('textarea')?.value === '' && localStorage.getItem('draft:new:') === null && localStorage.getItem('person') !== 'somebody'`)
+	v.writes("a secret")
+	b.Until(`Object.values(localStorage).includes('a secret')`)
+	b.Open(v.c.url + "/settings/appearance")
+	b.Eval(`dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true, cancelable: true}))`, nil)
+	b.Until(`[...document.querySelectorAll('dialog[open] [role=option]')].some((e) => e.innerText.includes('Sign out'))`)
+	b.Forget()
+	b.Eval(`[...document.querySelectorAll('dialog[open] [role=option]')].find((e) => e.innerText.includes('Sign out')).click()`, nil)
+	b.Await("Page.loadEventFired")
+	var left []string
+	if b.Eval(`Object.keys(localStorage).filter((k) => k.startsWith('draft:'))`, &left); len(left) > 0 {
+		t.Errorf("after the sign-out there is %q", left)
+	}
+}
+
 // A sub-agent has a session of its own, which admins read at ID:AGENT, and nobody else.
 func TestServeAgentSession(t *testing.T) {
 	t.Parallel()

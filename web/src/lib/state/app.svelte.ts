@@ -151,8 +151,10 @@ export class App {
         this.client.call("GET /v1/preferences"),
       ]);
       this.me = me;
-      if (stored.get("person") !== me.id) forget(); // what was kept is somebody else's
+      const before = stored.get("person");
+      if (before !== me.id) forget(); // what was kept is somebody else's
       stored.set("person", me.id);
+      if (before && before !== me.id) location.reload(); // without what fields have of it
       this.projects = projects ?? [];
       this.chats = chats ?? [];
       this.models = models ?? [];
