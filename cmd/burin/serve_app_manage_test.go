@@ -340,3 +340,22 @@ func TestServeAppGerman(t *testing.T) {
 		})
 	}
 }
+
+// A chat of a project begins with the model of the project, whatever was chosen elsewhere in this browser.
+func TestServeAppModelOfProject(t *testing.T) {
+	t.Parallel()
+	pacetest.Costly(t)
+	v := app(t, []llmtest.Turn{{Events: slices.Concat(llmtest.Say("Fine."), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1, Output: 1}))}}, 1280, 800, false)
+	b := v.b
+	var made struct{ ID string }
+	v.c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Small", "model": "box/one"}, &made)
+	b.Open(v.c.url + "/")
+	b.Eval(`localStorage.setItem('model', 'box/two')`, nil)
+	b.Open(v.c.url + "/p/" + made.ID)
+	b.Until(`document.querySelector('.picker .chip')?.innerText === 'One'`)
+	v.sends("How are you?")
+	b.Until(`document.body.innerText.includes('Fine.') && document.querySelector('.picker .chip')?.innerText === 'One'`)
+	if is := v.srv.Requests()[0].Model; is != "one" {
+		t.Errorf("the model %q was asked", is)
+	}
+}
