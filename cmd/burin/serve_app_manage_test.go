@@ -355,7 +355,7 @@ func TestServeAppModelOfProject(t *testing.T) {
 	b.Until(`document.querySelector('.picker .chip')?.innerText === 'One'`)
 	v.sends("How are you?")
 	b.Until(`document.body.innerText.includes('Fine.') && document.querySelector('.picker .chip')?.innerText === 'One'`)
-	if is := v.srv.Requests()[0].Model; is != "one" {
+	if is := v.srv.Requests()[0].Model.ID; is != "one" {
 		t.Errorf("the model %q was asked", is)
 	}
 }
