@@ -359,3 +359,33 @@ func TestServeAppModelOfProject(t *testing.T) {
 		t.Errorf("the model %q was asked", is)
 	}
 }
+
+// A call that waits says what it would change; who denies it may say why, which the model reads.
+func TestServeAppAsks(t *testing.T) {
+	t.Parallel()
+	pacetest.Costly(t)
+	for i, size := range [][2]int{{390, 844}, {1280, 800}} {
+		used := llm.Usage{Input: 10, Output: 10}
+		v := app(t, []llmtest.Turn{
+			{Events: slices.Concat(llmtest.Call("c1", "memory", `{"command":"create","path":"secret-plan.md","file_text":"yes"}`), llmtest.Stop(llm.StopToolUse, used))},
+			{Events: slices.Concat(llmtest.Say("Then not."), llmtest.Stop(llm.StopEnd, used))},
+		}, size[0], size[1], i == 0)
+		v.name = "asks-" + v.name
+		b := v.b
+		var made struct{ ID string }
+		v.c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "mode": "ask", "tools": map[string]any{"memory": map[string]any{}}}, &made)
+		b.Open(v.c.url + "/p/" + made.ID)
+		b.Until(`document.querySelector('.chip')?.innerText`)
+		v.sends("Note it")
+		b.Until(`document.querySelector('.question .reason')`)
+		v.shows("question", "memory", "secret-plan.md")
+		b.Eval(`document.querySelector('.question .reason').focus()`, nil)
+		b.Write("not that one")
+		b.Eval(`[...document.querySelectorAll('.question .button')].find((e) => e.innerText === 'Deny').click()`, nil)
+		b.Until(`document.body.innerText.includes('Then not.') && !document.querySelector('.question')`)
+		all := v.srv.Requests()
+		if said := textsOf(all[len(all)-1].Messages); !strings.Contains(said, "not that one") {
+			t.Errorf("the model read %s", said)
+		}
+	}
+}

@@ -165,6 +165,7 @@ const app: Record<keyof typeof en, string> = {
   "question.no": "Nein",
   "question.allow": "Erlauben",
   "question.deny": "Ablehnen",
+  "question.reason": "Falls nicht: warum, oder was sonst",
   "question.answer": "Antworten",
   "question.dismiss": "Verwerfen",
   "palette.label": "Suche und Befehle",

@@ -158,6 +158,7 @@ export const en = {
   "question.no": "No",
   "question.allow": "Allow",
   "question.deny": "Deny",
+  "question.reason": "If not: why, or what instead",
   "question.answer": "Answer",
   "question.dismiss": "Dismiss",
   "palette.label": "Search and commands",
