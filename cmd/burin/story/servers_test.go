@@ -21,6 +21,9 @@ func TestServerWords(t *testing.T) {
 		o.home = t.TempDir()
 		write(t, filepath.Join(o.home, "mcp.json"), fmt.Sprintf(`{"mcpServers": {"birds": {"type": "http", "url": "%s/mcp"}}}`, web.URL))
 	})
+	if s.away {
+		t.Skip("the connections are those of another process")
+	}
 	// The server is asked while a person types: what it has comes a key later.
 	s.becomes(func() string {
 		s.Type("/birds")
