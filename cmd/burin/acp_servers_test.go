@@ -20,7 +20,7 @@ import (
 // over one of a file with the same name. What they get of secrets is written nowhere.
 func TestEditorServers(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("a server here is a line of sh")
+		t.Skip("its servers are lines of sh, which Windows lacks")
 	}
 	t.Parallel()
 	const key, token = "canary-of-a-variable", "canary-of-a-header"

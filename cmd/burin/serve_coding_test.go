@@ -86,6 +86,25 @@ func codingTurns() []llmtest.Turn {
 	}
 }
 
+// greeting begins a session in a terminal, and comes to where it asks whether it may write.
+func greeting(v *appVisit) *robot.Robot {
+	t := v.t
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(v.c.cmd.Dir, "main.go"), []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(t.TempDir(), "burin") // the tests are the program by this name
+	if err := os.Symlink(v.c.cmd.Path, bin); err != nil {
+		t.Fatal(err)
+	}
+	tty := robot.Start(t, robot.Options{Timeout: time.Minute, Width: 100, Height: 40, Dir: v.c.cmd.Dir, Env: append(slices.Clone(v.c.cmd.Env), "BURIN_SKIP_SETUP=1")}, bin, "--approval", "ask")
+	tty.WaitText("two")
+	tty.Type("Greet people")
+	tty.Press("enter")
+	tty.WaitText("Change this file?")
+	return tty
+}
+
 // A session of a terminal is in the app, live: the page shows what the terminal asks, answers it, and
 // the terminal goes on at once; the terminal answers, and the question goes from the page.
 func TestServeAppCoding(t *testing.T) {
@@ -97,18 +116,7 @@ func TestServeAppCoding(t *testing.T) {
 			v := app(t, codingTurns(), size[0], size[1], i == 1)
 			v.name = "coding-" + fmt.Sprint(size[0])
 			b := v.b
-			if err := os.WriteFile(filepath.Join(v.c.cmd.Dir, "main.go"), []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			bin := filepath.Join(t.TempDir(), "burin") // the tests are the program by this name
-			if err := os.Symlink(v.c.cmd.Path, bin); err != nil {
-				t.Fatal(err)
-			}
-			tty := robot.Start(t, robot.Options{Timeout: time.Minute, Width: 100, Height: 40, Dir: v.c.cmd.Dir, Env: append(slices.Clone(v.c.cmd.Env), "BURIN_SKIP_SETUP=1")}, bin, "--approval", "ask")
-			tty.WaitText("two")
-			tty.Type("Greet people")
-			tty.Press("enter")
-			tty.WaitText("Change this file?")
+			tty := greeting(v)
 
 			b.Open(v.c.url + "/s")
 			b.Until(`document.querySelector('.coding .item') && document.querySelector('main section li a')`)

@@ -7,9 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
-	"github.com/burin-dev/burin/internal/mode/tui/robot"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -81,18 +79,7 @@ func TestAppPictures(t *testing.T) {
 	for _, size := range [][2]int{{390, 844}, {1280, 800}} {
 		t.Run(fmt.Sprint("coding", size[0]), func(t *testing.T) {
 			v := app(t, codingTurns(), size[0], size[1], true)
-			if err := os.WriteFile(filepath.Join(v.c.cmd.Dir, "main.go"), []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			bin := filepath.Join(t.TempDir(), "burin") // the tests are the program by this name
-			if err := os.Symlink(v.c.cmd.Path, bin); err != nil {
-				t.Fatal(err)
-			}
-			tty := robot.Start(t, robot.Options{Timeout: time.Minute, Width: 100, Height: 40, Dir: v.c.cmd.Dir, Env: append(slices.Clone(v.c.cmd.Env), "BURIN_SKIP_SETUP=1")}, bin, "--approval", "ask")
-			tty.WaitText("two")
-			tty.Type("Greet people")
-			tty.Press("enter")
-			tty.WaitText("Change this file?")
+			greeting(v)
 			v.b.Open(v.c.url + "/s")
 			v.b.Until(`document.querySelector('main section li .waiting')`)
 			v.b.Eval(`document.querySelector('main section li a').click()`, nil)

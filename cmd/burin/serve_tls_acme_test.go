@@ -205,6 +205,7 @@ func TestServeACME(t *testing.T) {
 			if slices.ContainsFunc(kept, func(f os.DirEntry) bool { return f.Name() == "two.example.org" }) || time.Now().After(late) {
 				break
 			}
+			<-time.After(10 * time.Millisecond)
 		}
 		_, _ = cmd.Process.Kill(), cmd.Wait()
 		kept, err := os.ReadDir(filepath.Join(home, "acme"))

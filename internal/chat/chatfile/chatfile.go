@@ -232,7 +232,7 @@ func read(value []byte) (c Chat, err error) {
 	return c, err
 }
 
-// titleOf is the title of a chat of which other parts can't be read.
+// titleOf is the title of a chat, even if the rest of it can't be read.
 func titleOf(value []byte) string {
 	var about struct {
 		Title any `json:"title"`

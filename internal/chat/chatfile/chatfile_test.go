@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// told is a chat as lines: what was said, after what, by whom and when.
+// told is a chat as lines: who said what, after what, and when.
 func told(c Chat) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %q %s-%s", c.Kind, c.ID, c.Title, c.Created.Format("15:04:05"), c.Modified.Format("15:04:05"))

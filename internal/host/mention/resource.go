@@ -15,7 +15,7 @@ type Resource struct {
 func (r Resource) String() string { return "@" + r.Server + ":" + r.URI }
 
 // Resources finds the resources that a text names, of servers that are known, each once and at
-// most 64 of them. Punctuation after an address is no part of it, unless it closes what the
+// most 64 of them. Punctuation after an address does not belong to it, unless it closes what the
 // address opens or stands between quotes.
 func Resources(text string, known func(server string) bool) (found []Resource) {
 	seen := map[Resource]bool{}
