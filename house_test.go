@@ -376,7 +376,7 @@ func localNames(fn *ast.FuncDecl) map[string]bool {
 // is known, or what runs under a guard.
 func TestProgramsAreFoundInOnePlace(t *testing.T) {
 	exceptions := []string{
-		"internal/installed/", "internal/platform/process/", "internal/platform/git/", "internal/platform/shell/find.go",
+		"internal/installed/", "internal/platform/process/", "internal/platform/script/", "internal/platform/git/", "internal/platform/shell/find.go",
 		"internal/mode/tui/robot/", "internal/mode/tui/vt/tmuxtest/", "transcript/storetest/", "internal/pacetest/", "internal/platform/pgtest/", "internal/browsertest/", "internal/platform/lsp/lsptest/", // for tests
 	}
 	goFiles(t, false, func(path string, fset *token.FileSet, f *ast.File) {

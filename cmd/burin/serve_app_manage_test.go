@@ -369,11 +369,13 @@ func TestServeAppAsks(t *testing.T) {
 		v := app(t, []llmtest.Turn{
 			{Events: slices.Concat(llmtest.Call("c1", "memory", `{"command":"create","path":"secret-plan.md","file_text":"yes"}`), llmtest.Stop(llm.StopToolUse, used))},
 			{Events: slices.Concat(llmtest.Say("Then not."), llmtest.Stop(llm.StopEnd, used))},
+			{Events: slices.Concat(llmtest.Call("c2", "javascript", `{"code":"const n = 6;\nreturn n * 7;"}`), llmtest.Stop(llm.StopToolUse, used))},
+			{Events: slices.Concat(llmtest.Say("It is done."), llmtest.Stop(llm.StopEnd, used))},
 		}, size[0], size[1], i == 0)
 		v.name = "asks-" + v.name
 		b := v.b
 		var made struct{ ID string }
-		v.c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "mode": "ask", "tools": map[string]any{"memory": map[string]any{}}}, &made)
+		v.c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "mode": "ask", "tools": map[string]any{"memory": map[string]any{}, "javascript": map[string]any{}}}, &made)
 		b.Open(v.c.url + "/p/" + made.ID)
 		b.Until(`document.querySelector('.chip')?.innerText`)
 		v.sends("Note it")
@@ -385,6 +387,23 @@ func TestServeAppAsks(t *testing.T) {
 		b.Until(`document.body.innerText.includes('Then not.') && !document.querySelector('.question')`)
 		all := v.srv.Requests()
 		if said := textsOf(all[len(all)-1].Messages); !strings.Contains(said, "not that one") {
+			t.Errorf("the model read %s", said)
+		}
+
+		// A program is read before it runs, with its lines, in a page that was just opened, too.
+		v.sends("Calculate")
+		const code = `document.querySelector('.question pre')?.innerText === 'const n = 6;\nreturn n * 7;'`
+		b.Until(code)
+		var at string
+		b.Eval(`location.href`, &at)
+		b.Open("about:blank")
+		b.Open(at)
+		b.Until(code)
+		v.shows("program", "javascript")
+		b.Eval(`[...document.querySelectorAll('.question .button')].find((e) => e.innerText === 'Allow').click()`, nil)
+		b.Until(`document.body.innerText.includes('It is done.') && !document.querySelector('.question')`)
+		all = v.srv.Requests()
+		if said := textsOf(all[len(all)-1].Messages); !strings.HasSuffix(said, "|42|") {
 			t.Errorf("the model read %s", said)
 		}
 	}

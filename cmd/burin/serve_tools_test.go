@@ -81,6 +81,37 @@ func TestServeTools(t *testing.T) {
 	c.end()
 }
 
+// The model runs a program on the files of the project, in the program as it is built; what it would need too much of is
+// an answer that the model can act on.
+func TestServeJavaScript(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	c := serveIt(t, machine(t, b, rpcConfig))
+	var p struct{ ID string }
+	c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "tools": map[string]any{"javascript": map[string]any{}}}, &p)
+	at := "/v1/projects/" + p.ID
+	c.send(http.StatusCreated, "PUT", at+"/file?path=/lib/words.js", "const words = (s) => s.split(/\\s+/u).filter(Boolean);", nil)
+	c.send(http.StatusCreated, "PUT", at+"/file?path=/a.txt", "three small words", nil)
+	b.script = []string{
+		`call javascript {"code":"const n = words(await fs.readFile('/a.txt', 'utf8')).length; console.log('counted'); await fs.writeFile('/count.txt', ` + "`${n}`" + `); return {n}"}`,
+		`call javascript {"code":"const all = []; for (;;) all.push(new Array(1000).fill('x'))"}`,
+		"Done.",
+	}
+	c.begin(p.ID, "count")
+	if _, tools := b.systemOf(t); !slices.Contains(tools, "javascript") {
+		t.Errorf("the model has %v", tools)
+	}
+	asked := b.srv.Requests()
+	said := textsOf(asked[len(asked)-1].Messages)
+	if !strings.Contains(said, "=== Console output ===\n[LOG] counted\n=== Result ===\n{\n  \"n\": 3\n}") || !strings.Contains(said, "InternalError: out of memory") {
+		t.Errorf("the model got %s", said)
+	}
+	if got := c.send(http.StatusOK, "GET", at+"/file?path=/count.txt", "", nil); got != "3" {
+		t.Errorf("the person reads %q", got)
+	}
+	c.end()
+}
+
 // A model goes on by itself after a checkpoint, without the calls before it, also in the next server. They stay in the transcript.
 func TestServeCheckpoint(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"github.com/burin-dev/burin/internal/platform/lsp"
 	"github.com/burin-dev/burin/internal/platform/private"
 	"github.com/burin-dev/burin/internal/platform/process"
+	"github.com/burin-dev/burin/internal/platform/script"
 	"github.com/burin-dev/burin/internal/platform/search"
 	"github.com/burin-dev/burin/internal/platform/shell"
 	"github.com/burin-dev/burin/internal/platform/workspace"
@@ -81,11 +82,12 @@ type Bench struct {
 	pool    *lsp.Pool // nil: no session has language servers
 }
 
-// Main runs the guard of a command, or the built-in shell, if this process was
+// Main runs the guard of a command, the built-in shell, or the engine of JavaScript, if this process was
 // started as one, and then does not return.
 func Main() {
 	process.Main()
 	shell.Main()
+	script.Main()
 }
 
 // Open opens a bench. The sessions on it must be closed before it is.

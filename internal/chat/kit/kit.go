@@ -1,5 +1,5 @@
 // Package kit makes the tools that chats of projects have beyond those of every session: memory,
-// sketchbook, checkpoint, and what only a tree of files with versions can do.
+// JavaScript, sketchbook, checkpoint, and what only a tree of files with versions can do.
 //
 // They work on the project's files, where people see and change the same notes. What a
 // checkpoint leaves behind is derived from the conversation: its result in the transcript is all that is kept of it.
@@ -26,6 +26,8 @@ type Options struct {
 	// Return lets an agent hand over a result; nil: it can't.
 	Return *Returning
 	Now    func() time.Time
+	// Engine runs programs of the model. nil: it can't run any.
+	Engine *Engine
 }
 
 // Kit are the tools of a chat.
@@ -77,6 +79,10 @@ func New(o Options) *Kit {
 	}
 	if f := o.Tools.Filesystem; f != nil && !f.ReadOnly {
 		k.Tools = append(k.Tools, newFilesystem(k.Tree))
+	}
+	if j := o.Tools.JavaScript; j != nil && o.Engine != nil {
+		f := o.Tools.Filesystem
+		k.Tools = append(k.Tools, newJavaScript(o.Engine, k.Tree, j, j.ReadOnly || f != nil && f.ReadOnly))
 	}
 	if o.Tools.Sketchbook != nil {
 		k.Tools = append(k.Tools, newSketchbook(o.Tree, o.Chat))

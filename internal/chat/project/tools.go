@@ -13,6 +13,8 @@ type Tools struct {
 	Filesystem *FilesystemTool `json:"filesystem,omitempty"`
 	// Memory are notes in /memories that all chats of the project share.
 	Memory *MemoryTool `json:"memory,omitempty"`
+	// JavaScript runs programs of the model that work on the files.
+	JavaScript *JavaScriptTool `json:"javascript,omitempty"`
 	// Sketchbook is a notepad that the model only adds to.
 	Sketchbook *ToolOn `json:"sketchbook,omitempty"`
 	// Checkpoint lets the model leave behind what it thought and did for a part of its work.
@@ -45,11 +47,19 @@ type MemoryTool struct {
 	SystemPrompt bool `json:"systemPrompt,omitempty"`
 }
 
+// JavaScriptTool are the options of javascript.
+type JavaScriptTool struct {
+	// NoLibrary doesn't run the files /lib/*.js before each program, in the order of their names.
+	NoLibrary bool `json:"noLibrary,omitempty"`
+	// ReadOnly keeps programs from changing files. It is so, too, where filesystem is readOnly.
+	ReadOnly bool `json:"readOnly,omitempty"`
+}
+
 // CheckpointTool are the options of checkpoint.
 type CheckpointTool struct {
 	// ContinueMessage is what the model reads when it goes on; "" is "please continue".
 	ContinueMessage string `json:"continueMessage,omitempty"`
-	// Keep are the tools whose calls stay in the conversation: filesystem, memory, sketchbook, checkpoint, minion, web.
+	// Keep are the tools whose calls stay in the conversation: filesystem, memory, javascript, sketchbook, checkpoint, minion, web.
 	Keep []string `json:"keep,omitempty"`
 }
 
@@ -71,12 +81,12 @@ type MinionTool struct {
 
 // Swipeable are the tools whose calls a checkpoint leaves behind, unless they are kept.
 func Swipeable() []string {
-	return []string{"filesystem", "memory", "sketchbook", "checkpoint", "minion", "web"}
+	return []string{"filesystem", "memory", "javascript", "sketchbook", "checkpoint", "minion", "web"}
 }
 
 // ForMinions are the tools that agents may have.
 func ForMinions() []string {
-	return []string{"filesystem", "memory", "sketchbook", "web", "ask", "todo", "calc"}
+	return []string{"filesystem", "memory", "javascript", "sketchbook", "web", "ask", "todo", "calc"}
 }
 
 // OfMinions are the tools of the project's agents.
@@ -84,7 +94,7 @@ func (t *Tools) OfMinions() *Tools {
 	may := func(name string) bool { return t.Minion.Tools == nil || slices.Contains(t.Minion.Tools, name) }
 	own := &Tools{}
 	for name, give := range map[string]func(){
-		"filesystem": func() { own.Filesystem = t.Filesystem }, "memory": func() { own.Memory = t.Memory }, "sketchbook": func() { own.Sketchbook = t.Sketchbook },
+		"filesystem": func() { own.Filesystem = t.Filesystem }, "memory": func() { own.Memory = t.Memory }, "javascript": func() { own.JavaScript = t.JavaScript }, "sketchbook": func() { own.Sketchbook = t.Sketchbook },
 		"web": func() { own.Web = t.Web }, "ask": func() { own.Ask = t.Ask }, "todo": func() { own.Todo = t.Todo }, "calc": func() { own.Calc = t.Calc },
 	} {
 		if may(name) {

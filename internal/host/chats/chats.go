@@ -73,6 +73,7 @@ type Chats struct {
 	o      Options
 	server string // the id of this one
 	keep   owner.Keeper
+	engine *kit.Engine
 
 	ctx     context.Context // of what is noted
 	stop    context.CancelFunc
@@ -112,7 +113,7 @@ const (
 
 // New makes the chats of a store.
 func New(o Options) *Chats {
-	c := &Chats{o: o, server: rand.Text()[:10], again: make(chan struct{}, 1), waiting: map[string]bool{}, held: map[string]*held{}, forwarded: map[string][]session.Handle{}, watched: map[string]int{}}
+	c := &Chats{o: o, engine: kit.NewEngine(), server: rand.Text()[:10], again: make(chan struct{}, 1), waiting: map[string]bool{}, held: map[string]*held{}, forwarded: map[string][]session.Handle{}, watched: map[string]int{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.keep = owner.Keeper{Alone: true, Idle: o.Idle, Open: c.begin}
 	c.working.Go(c.watch)
@@ -397,7 +398,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	if err != nil {
 		level = llm.LevelDefault
 	}
-	tools := kit.New(kit.Options{Tools: p.Tools, Tree: files, Chat: id, Format: p.Format, Began: chat.Created})
+	tools := kit.New(kit.Options{Tools: p.Tools, Tree: files, Chat: id, Format: p.Format, Began: chat.Created, Engine: c.engine})
 	desk := session.NewDesk(session.DeskOptions{Wait: true})
 	leave := desk.Attend() // people will come: the model may ask them
 	defer leave()

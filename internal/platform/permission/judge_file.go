@@ -115,7 +115,7 @@ func (j *judge) askFile(f *finding, name string, k tool.AccessKind, p command.Pa
 	case j.mode == AutoEdit:
 		f.ask("it writes " + p.Name + ", which changes how tools behave in this project")
 	default:
-		f.ask("it writes " + p.Name)
+		f.ask("it writes " + shown(p.Name))
 	}
 	f.grants = fileGrants(name, p)
 }
@@ -143,6 +143,14 @@ func familyOf(name string) string {
 		return "read"
 	case "job_start":
 		return "bash"
+	}
+	return name
+}
+
+// shown is a path as a sentence names it.
+func shown(name string) string {
+	if name == "." { // of a tool that can't tell beforehand
+		return "any file of the workspace"
 	}
 	return name
 }

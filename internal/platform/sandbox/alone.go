@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 )
 
 // ErrCannotIsolate reports that this system cannot keep a program from starting others.
@@ -26,10 +27,26 @@ var ErrCannotIsolate = errors.New("this system cannot keep a program from starti
 // loader has to be executable, so a program that is itself hostile could put another in
 // its own place by it; it would be confined all the same.
 func Alone(cmd *exec.Cmd, writable ...string) error {
+	return confinement{Mode: ReadOnly}.alone(cmd, writable)
+}
+
+// Sealed is [Alone] for a program that works on its streams only: under Linux it can read no file
+// but its own and the system's libraries. Elsewhere it can, because it would not start otherwise.
+func Sealed(cmd *exec.Cmd) error {
+	c := confinement{Mode: ReadOnly}
+	if runtime.GOOS == "linux" {
+		c.Secret = []string{"/"}
+		for _, folder := range []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store", "/etc/ld.so.cache"} {
+			c.Readable = append(c.Readable, resolveExisting(folder))
+		}
+	}
+	return c.alone(cmd, nil)
+}
+
+func (c confinement) alone(cmd *exec.Cmd, writable []string) error {
 	if cmd.Err != nil {
 		return cmd.Err
 	}
-	c := confinement{Mode: ReadOnly}
 	path, err := filepath.EvalSymlinks(cmd.Path)
 	if err == nil {
 		c.only, err = executed(path)

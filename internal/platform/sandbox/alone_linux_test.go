@@ -24,6 +24,11 @@ import (
 // alone runs a trial of the test binary alone and gives what it says of a failure.
 func alone(t testing.TB, name string, env []string, writable ...string) (said string, err error) {
 	t.Helper()
+	return tried(t, name, env, func(cmd *exec.Cmd) error { return sandbox.Alone(cmd, writable...) })
+}
+
+func tried(t testing.TB, name string, env []string, run func(*exec.Cmd) error) (said string, err error) {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +37,7 @@ func alone(t testing.TB, name string, env []string, writable ...string) (said st
 	cmd := exec.Command(exe)
 	cmd.Env = append(append(os.Environ(), trial+"="+name), env...)
 	cmd.Stdout, cmd.Stderr = &out, &out
-	err = sandbox.Alone(cmd, writable...)
+	err = run(cmd)
 	return out.String(), err
 }
 
@@ -107,6 +112,19 @@ func TestAloneExecutesNothing(t *testing.T) {
 	// Nothing of that holds burin itself.
 	if err := exec.Command("/bin/true").Run(); err != nil {
 		t.Errorf("after it, burin cannot start programs: %v", err)
+	}
+}
+
+// A sealed program can do less than one that is alone: it reads no file either.
+func TestSealedReadsNothing(t *testing.T) {
+	needLandlock(t)
+	out := folder(t)
+	write(t, filepath.Join(out, "file"), "text")
+	env := []string{"OUT=" + out, "ADDRESS=127.0.0.1:9"}
+	for name := range aloneTrials() {
+		if said, err := tried(t, name, env, sandbox.Sealed); (err == nil) != (name == "alone: threads") {
+			t.Errorf("%s: done %v: %s", name, err == nil, said)
+		}
 	}
 }
 

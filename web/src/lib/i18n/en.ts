@@ -159,6 +159,7 @@ export const en = {
   "question.allow": "Allow",
   "question.deny": "Deny",
   "question.reason": "If not: why, or what instead",
+  "question.given": "What it is given",
   "question.answer": "Answer",
   "question.dismiss": "Dismiss",
   "palette.label": "Search and commands",

@@ -5,7 +5,7 @@ import type { Message } from "../api/source";
 import type { Follows } from "../api/stream";
 import type { Chat, Facts, Input, Node, Question, Queued, Reply } from "../api/schema";
 import { t } from "../i18n";
-import { add, stubs, textOf, Tree, turns, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
+import { add, partsOf, stubs, textOf, Tree, turns, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
 
 const PAGE = 100; // entries that are read at a time
 const AROUND = 25; // turns that are read before and after those that are shown
@@ -226,6 +226,20 @@ export class Open {
       this.seq = seq;
     }
     this.happen(e);
+  }
+
+  /** callOf finds the call that a question is about. Those of minions are in their own chats. */
+  callOf(q: Question): Call | undefined {
+    const id = q.callId || q.permission?.request.callId;
+    if (!id || q.from) return undefined;
+    const running = this.calls.get(id);
+    if (running) return running;
+    void this.read;
+    for (const said of [this.live, ...[...this.entries.values()].reverse().map((e) => e.message)]) {
+      const part = said && partsOf(said).find((p) => p.type === "toolCall" && p.id === id);
+      if (part) return { id, name: part.name ?? "", arguments: part.arguments };
+    }
+    return undefined;
   }
 
   private happen(e: Record<string, unknown> & { type: string }) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { stubs, Tree, turns, type Entry } from "./messages";
+import { argumentText, stubs, Tree, turns, type Entry } from "./messages";
 
 const node = (id: string, role: string, parent = -1) => ({ id, role, parent, type: role === "" ? "compaction" : "message", name: "", label: "" });
 
@@ -18,5 +18,15 @@ describe("stubs", () => {
 
   it("grow as if they came at once", () => {
     for (let n = 0; n <= nodes.length; n++) expect(stubs(nodes.slice(n), stubs(nodes.slice(0, n)))).toEqual(stubs(nodes));
+  });
+});
+
+describe("what a call is given", () => {
+  it("is read as it is written", () => {
+    for (const [given, want] of [
+      [undefined, ""], [null, ""], ["plain", "plain"], [[1], "[\n  1\n]"], [{}, ""],
+      [{ code: "a\n  b" }, "a\n  b"],
+      [{ path: "a.txt", text: "x\ny", n: 1, all: { b: true } }, 'path: a.txt\ntext:\nx\ny\nn: 1\nall: {\n  "b": true\n}'],
+    ] as const) expect(argumentText(given)).toBe(want);
   });
 });

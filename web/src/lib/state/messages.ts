@@ -59,6 +59,15 @@ export interface Call {
   failed?: boolean;
   running?: boolean;
 }
+/** argumentText is what a call is given, as people read it: code and other long texts with their lines as they are. */
+export function argumentText(given: unknown): string {
+  if (given === undefined || given === null) return "";
+  if (typeof given !== "object" || Array.isArray(given)) return typeof given === "string" ? given : JSON.stringify(given, null, 2);
+  const all = Object.entries(given);
+  if (all.length === 1 && typeof all[0]![1] === "string") return all[0]![1];
+  return all.map(([name, v]) => (typeof v !== "string" ? `${name}: ${JSON.stringify(v, null, 2)}` : v.includes("\n") ? `${name}:\n${v}` : `${name}: ${v}`)).join("\n");
+}
+
 /** Step is what happens backstage: a thought or a call. */
 export type Step = { t: "thought"; text: string } | { t: "call"; call: Call };
 /** Piece is a piece of an answer, in the order in which they came. */

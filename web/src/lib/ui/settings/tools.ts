@@ -2,9 +2,9 @@
 
 import type { Tools } from "../../api/schema";
 
-export const toolNames = ["filesystem", "memory", "web", "ask", "todo", "calc", "history", "sketchbook", "checkpoint", "minion"] as const;
-export const swipeable = ["filesystem", "memory", "sketchbook", "checkpoint", "minion", "web"] as const;
-export const forMinions = ["filesystem", "memory", "sketchbook", "web", "ask", "todo", "calc"] as const;
+export const toolNames = ["filesystem", "memory", "javascript", "web", "ask", "todo", "calc", "history", "sketchbook", "checkpoint", "minion"] as const;
+export const swipeable = ["filesystem", "memory", "javascript", "sketchbook", "checkpoint", "minion", "web"] as const;
+export const forMinions = ["filesystem", "memory", "javascript", "sketchbook", "web", "ask", "todo", "calc"] as const;
 export const returns = ["last", "deferred", "none"] as const;
 export type ToolName = (typeof toolNames)[number];
 
@@ -14,6 +14,8 @@ export function readTools(of: Tools | undefined) {
     on: Object.fromEntries(toolNames.map((n) => [n, of?.[n] !== undefined && of[n] !== null])) as Record<ToolName, boolean>,
     readOnly: of?.filesystem?.readOnly ?? false,
     systemPrompt: of?.memory?.systemPrompt ?? false,
+    library: !(of?.javascript?.noLibrary ?? false),
+    programsReadOnly: of?.javascript?.readOnly ?? false,
     continueMessage: of?.checkpoint?.continueMessage ?? "",
     keep: [...(of?.checkpoint?.keep ?? [])] as string[],
     instructions: m?.instructions ?? "",
@@ -31,6 +33,7 @@ export function writeTools(f: ToolsForm): Tools {
   const options: Record<ToolName, Record<string, unknown>> = {
     filesystem: { readOnly: f.readOnly },
     memory: { systemPrompt: f.systemPrompt },
+    javascript: { noLibrary: !f.library, readOnly: f.programsReadOnly },
     web: {}, ask: {}, todo: {}, calc: {}, history: {}, sketchbook: {},
     checkpoint: { continueMessage: f.continueMessage.trim(), keep: f.keep },
     minion: {
