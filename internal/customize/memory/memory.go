@@ -30,6 +30,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/customize/source"
@@ -66,7 +67,7 @@ type Memory struct{ Project, User Store }
 func Open(home, dir string) Memory {
 	root := Root(dir)
 	sum := sha256.Sum256([]byte(root))
-	name := strings.Trim(notInNames.ReplaceAllString(filepath.Base(root), "-"), "-.")
+	name := strings.Trim(notInNames().ReplaceAllString(filepath.Base(root), "-"), "-.")
 	key := strings.TrimPrefix(prose.Head(name, 40)+"-"+hex.EncodeToString(sum[:6]), "-")
 	all := filepath.Join(home, "memory")
 	return Memory{
@@ -76,9 +77,9 @@ func Open(home, dir string) Memory {
 }
 
 var (
-	notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
-	skillFile  = regexp.MustCompile(`^skills/[a-z0-9][a-z0-9-]{0,63}/SKILL\.md$`)
-	sessionID  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
+	notInNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._-]+`) })
+	skillFile  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^skills/[a-z0-9][a-z0-9-]{0,63}/SKILL\.md$`) })
+	sessionID  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`) })
 )
 
 // Stores are both parts.
@@ -153,7 +154,7 @@ func (s Store) Files() (map[string]string, error) {
 func (s Store) Skills() (names []string) {
 	entries, _ := os.ReadDir(s.Path(skills)) // none where there is no such folder
 	for _, e := range entries {
-		if name := path.Join(skills, e.Name(), "SKILL.md"); e.IsDir() && skillFile.MatchString(name) && len(names) < MaxSkills {
+		if name := path.Join(skills, e.Name(), "SKILL.md"); e.IsDir() && skillFile().MatchString(name) && len(names) < MaxSkills {
 			names = append(names, name)
 		}
 	}
@@ -164,7 +165,7 @@ func (s Store) Skills() (names []string) {
 func Check(name, text string) error {
 	limit := MaxFile
 	switch {
-	case skillFile.MatchString(name):
+	case skillFile().MatchString(name):
 		limit = MaxSkill
 	case name != Long && name != Summary:
 		return fmt.Errorf("%q is not a file of the memory", prose.Short(name, 80))
@@ -234,7 +235,7 @@ func (s Store) write(name, text string) error {
 		return write(s.Path(name), strings.TrimRight(text, "\n")+"\n")
 	}
 	err := os.Remove(s.Path(name))
-	if skillFile.MatchString(name) {
+	if skillFile().MatchString(name) {
 		_ = os.Remove(filepath.Dir(s.Path(name))) // what a person put beside it stays
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -252,7 +253,7 @@ func write(path, text string) error {
 
 // SetRaw keeps what was found in a session, under the session's id; "" removes it.
 func (s Store) SetRaw(id, text string) error {
-	if !sessionID.MatchString(id) {
+	if !sessionID().MatchString(id) {
 		return fmt.Errorf("session %q: its id can't name a file", prose.Short(id, 80))
 	}
 	return s.write(path.Join(raw, id+".md"), text)
@@ -260,7 +261,7 @@ func (s Store) SetRaw(id, text string) error {
 
 // Raw is what was found in a session; "" is nothing.
 func (s Store) Raw(id string) (string, error) {
-	if !sessionID.MatchString(id) {
+	if !sessionID().MatchString(id) {
 		return "", nil
 	}
 	return s.read(path.Join(raw, id+".md"))

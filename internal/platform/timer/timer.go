@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/burin-dev/burin/internal/installed"
 	"github.com/burin-dev/burin/internal/prose"
@@ -71,12 +72,12 @@ type Job struct {
 }
 
 var (
-	idForm  = regexp.MustCompile(`^[a-z0-9]{1,32}$`)
-	envForm = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*=`)
+	idForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]{1,32}$`) })
+	envForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z_][A-Z0-9_]*=`) })
 )
 
 func (j Job) check() error {
-	if !idForm.MatchString(j.ID) {
+	if !idForm().MatchString(j.ID) {
 		return fmt.Errorf("timer %q: an id has small letters and digits", j.ID)
 	}
 	if len(j.Command) == 0 || !filepath.IsAbs(j.Command[0]) {
@@ -88,7 +89,7 @@ func (j Job) check() error {
 		}
 	}
 	for _, e := range j.Env {
-		if !envForm.MatchString(e) {
+		if !envForm().MatchString(e) {
 			return fmt.Errorf("timer %s: %q is not NAME=value", j.ID, e)
 		}
 	}
@@ -122,7 +123,7 @@ func Add(ctx context.Context, k Kind, getenv func(string) string, j Job) error {
 
 // Remove removes a timer. What is gone already is no error.
 func Remove(ctx context.Context, k Kind, getenv func(string) string, id string) error {
-	if !idForm.MatchString(id) {
+	if !idForm().MatchString(id) {
 		return fmt.Errorf("timer %q: an id has small letters and digits", id)
 	}
 	err := errors.ErrUnsupported

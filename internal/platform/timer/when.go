@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 )
@@ -186,7 +187,7 @@ func (f field) number(text string) (int, error) {
 // days are words for days of the week.
 var days = map[string]set{"day": 0x7f, "daily": 0x7f, "weekday": 0x3e, "weekend": 0x41}
 
-var clock = regexp.MustCompile(`^([0-9]{1,2})(?::([0-9]{2}))?(am|pm)?$`)
+var clock = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,2})(?::([0-9]{2}))?(am|pm)?$`) })
 
 // parseWords reads "[every] DAYS [at] TIME" and "every PERIOD".
 func parseWords(words []string) (When, error) {
@@ -202,7 +203,7 @@ func parseWords(words []string) (When, error) {
 	if len(words) < 2 {
 		return When{}, ErrWhen
 	}
-	at := clock.FindStringSubmatch(words[len(words)-1])
+	at := clock().FindStringSubmatch(words[len(words)-1])
 	words = words[:len(words)-1]
 	if words[len(words)-1] == "at" {
 		words = words[:len(words)-1]
@@ -256,11 +257,13 @@ func weekdaysOf(word string) set {
 	return 0
 }
 
-var period = regexp.MustCompile(`^([0-9]{0,4})(m|min|minute|minutes|h|hour|hourly|hours)$`)
+var period = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]{0,4})(m|min|minute|minutes|h|hour|hourly|hours)$`)
+})
 
 // parsePeriod reads a period that divides an hour or a day, so that no mechanism has to count.
 func parsePeriod(text string) (_ When, ok bool, _ error) {
-	m := period.FindStringSubmatch(text)
+	m := period().FindStringSubmatch(text)
 	if m == nil {
 		return When{}, false, nil
 	}
