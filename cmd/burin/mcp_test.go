@@ -239,8 +239,12 @@ func TestMCPProgressAndLog(t *testing.T) {
 	if out := c.burin("-p", "call it", "--mode", "json"); !strings.Contains(out, "step (1 of 10)") || !strings.Contains(c.body(1), "done") {
 		t.Errorf("progress: %s", out)
 	}
-	if out := c.burin("mcp", "test", "--log"); !strings.Contains(out, "stderr: a word of the server") {
+	if out := c.burin("mcp", "test", "--log"); !strings.Contains(out, "stderr: a word of the server") || !strings.Contains(out, "speaks version 2026-07-28 of the protocol") {
 		t.Errorf("the log: %s", out)
+	}
+	c.burin("mcp", "add", "past", "--", os.Args[0], mcptest.Marker, "0", "older")
+	if out := c.burin("mcp", "test", "past", "--log"); !strings.Contains(out, "speaks version 2025-11-25 of the protocol") {
+		t.Errorf("an older server: %s", out)
 	}
 }
 
