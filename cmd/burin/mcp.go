@@ -299,6 +299,7 @@ func probeServers(ctx context.Context, p *program, h *host.Host, servers []host.
 		if !log {
 			continue
 		}
+		fmt.Fprintf(p.out, "  speaks version %s of the protocol\n", probe.Spoke)
 		for _, l := range probe.Log {
 			fmt.Fprintf(p.out, "  %s %s %s\n", l.Time.Format(time.TimeOnly), l.Level, strings.TrimPrefix(l.Logger+": "+l.Text, ": "))
 		}
@@ -422,7 +423,7 @@ keeps the list, so that the next session has it from the beginning.
 			return probeServers(cmd.Context(), p, h, some, false, log)
 		},
 	}
-	cmd.Flags().BoolVar(&log, "log", false, "also print what the servers log and write to standard error")
+	cmd.Flags().BoolVar(&log, "log", false, "also print what the servers speak, log and write to standard error")
 	return cmd
 }
 

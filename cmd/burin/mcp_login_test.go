@@ -91,7 +91,7 @@ func TestMCPLogin(t *testing.T) {
 		t.Errorf("a refresh token was used %d times more than once", n)
 	}
 
-	say(c.burin("-p", "call it"), "Done.")
+	say(c.burin("-p", "call it"), "MCP server issues wants a login that allows write: burin mcp login issues\n")
 	if got := c.body(1); !strings.Contains(got, "it lacks write") || !strings.Contains(got, "burin mcp login issues") {
 		t.Errorf("a call that needs more: %.1000s", got)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -29,12 +30,32 @@ func suiteClient() {
 	os.Exit(0)
 }
 
-// suiteCalls are the calls of scenarios; the others call test-tool, if at all.
-var suiteCalls = map[string][2]string{
-	"initialize":                          {"", ""},
-	"tools_call":                          {"add_numbers", `{"a":5,"b":3}`},
-	"elicitation-sep1034-client-defaults": {"test_client_elicitation_defaults", `{}`},
-	"sse-retry":                           {"test_reconnection", `{}`},
+// suiteCall is a call of a scenario.
+type suiteCall struct {
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"arguments"`
+}
+
+// suiteCalls are the calls of scenarios; the others call test-tool, if at all, or what the suite says.
+func suiteCalls(scenario string) []suiteCall {
+	none := json.RawMessage("{}")
+	switch scenario {
+	case "initialize", "request-metadata", "json-schema-ref-no-deref":
+		return nil
+	case "tools_call":
+		return []suiteCall{{"add_numbers", json.RawMessage(`{"a":5,"b":3}`)}}
+	case "elicitation-sep1034-client-defaults":
+		return []suiteCall{{"test_client_elicitation_defaults", none}}
+	case "sse-retry":
+		return []suiteCall{{"test_reconnection", none}}
+	case "http-standard-headers":
+		return []suiteCall{{"test_headers", none}}
+	case "http-invalid-tool-headers":
+		return []suiteCall{{"valid_tool", json.RawMessage(`{"region":"north"}`)}}
+	case "sep-2322-client-request-state":
+		return []suiteCall{{"test_mrtr_echo_state", none}, {"test_mrtr_unrelated", none}, {"test_mrtr_no_state", none}, {"test_mrtr_no_result_type", none}}
+	}
+	return []suiteCall{{"test-tool", none}}
 }
 
 func suiteScenario(server, scenario, about string) error {
@@ -43,15 +64,24 @@ func suiteScenario(server, scenario, about string) error {
 		return err
 	}
 	defer os.RemoveAll(home)
-	call, known := suiteCalls[scenario]
-	if !known {
-		call = [2]string{"test-tool", `{}`}
+	var client struct {
+		ID     string      `json:"client_id"`
+		Secret string      `json:"client_secret"`
+		Key    string      `json:"private_key_pem"`
+		Calls  []suiteCall `json:"toolCalls"`
+	}
+	_ = json.Unmarshal([]byte(about), &client) // most have none
+	all := client.Calls
+	if len(all) == 0 {
+		all = suiteCalls(scenario)
 	}
 	used := llm.Usage{Input: 100, Output: 20}
-	turns := []llmtest.Turn{{Parts: []llmtest.Part{{Text: "Done."}}, Events: llmtest.Stop(llm.StopEnd, used)}}
-	if call[0] != "" {
-		one := llmtest.Turn{Parts: []llmtest.Part{{Call: "mcp__suite__" + call[0], Args: call[1]}}, Events: llmtest.Stop(llm.StopToolUse, used)}
-		turns = []llmtest.Turn{one, turns[0], one, turns[0], one, turns[0], one, turns[0]}
+	var turns []llmtest.Turn
+	for range 4 { // prompts
+		for _, one := range all {
+			turns = append(turns, llmtest.Turn{Parts: []llmtest.Part{{Call: "mcp__suite__" + one.Name, Args: string(one.Args)}}, Events: llmtest.Stop(llm.StopToolUse, used)})
+		}
+		turns = append(turns, llmtest.Turn{Parts: []llmtest.Part{{Text: "Done."}}, Events: llmtest.Stop(llm.StopEnd, used)})
 	}
 	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: turns})
 	if err != nil {
@@ -71,12 +101,6 @@ func suiteScenario(server, scenario, about string) error {
 			return err
 		}
 	}
-	var client struct {
-		ID     string `json:"client_id"`
-		Secret string `json:"client_secret"`
-		Key    string `json:"private_key_pem"`
-	}
-	_ = json.Unmarshal([]byte(about), &client) // most have none
 	burin := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(os.Getenv("SUITE_BURIN"), args...)
 		cmd.Dir = filepath.Join(home, "work")
@@ -115,15 +139,16 @@ func suiteScenario(server, scenario, about string) error {
 				return err
 			}
 		}
-		if call[0] == "" {
+		if len(all) == 0 {
 			return nil
 		}
-		out, err := suitePrompt(burin("--mode", "rpc"))
-		if fmt.Printf("%.20000s", out); err != nil {
+		printed, err := suitePrompt(burin("--mode", "rpc"))
+		if fmt.Printf("%.20000s", printed); err != nil {
 			return err
 		}
+		// The person is told, and the model.
 		said := model.Raw()
-		if out = said[len(said)-1].Body; !strings.Contains(string(out), "burin mcp login suite") {
+		if out = append(printed, said[len(said)-1].Body...); !strings.Contains(string(out), "burin mcp login suite") {
 			return nil
 		}
 		fmt.Println("a login is wanted")
@@ -163,7 +188,8 @@ func suitePrompt(cmd *exec.Cmd) (printed []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stderr = os.Stderr
+	var warned bytes.Buffer
+	cmd.Stderr = io.MultiWriter(os.Stderr, &warned)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -198,19 +224,23 @@ func suitePrompt(cmd *exec.Cmd) (printed []byte, err error) {
 		}
 	}
 	_, _ = io.Copy(io.Discard, out)
-	return printed, cmd.Wait()
+	err = cmd.Wait()
+	return append(printed, warned.Bytes()...), err
 }
 
-// suiteScenarios are the client scenarios of the suite but for one of an extension:
-// cross-app-access-complete-flow, which exchanges the token of a company's login. The client of the official SDK
-// (1.8.0) for this suite fails it, too: it makes neither exchange.
+// suiteScenarios are the client scenarios of the suite but for json-schema-2020-12-preservation, which wants back all
+// of a schema that was sent (models get it without $schema, which says nothing to them), and those of extensions that
+// burin doesn't have: dpop, workload identities, skills, and enterprise-managed-authorization, which exchanges the
+// token of a company's login.
 var suiteScenarios = []string{
 	"initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry",
+	"request-metadata", "sep-2322-client-request-state", "http-standard-headers", "http-custom-headers", "http-invalid-tool-headers", "json-schema-ref-no-deref",
 	"auth/metadata-default", "auth/metadata-var1", "auth/metadata-var2", "auth/metadata-var3", "auth/basic-cimd",
 	"auth/scope-from-www-authenticate", "auth/scope-from-scopes-supported", "auth/scope-omitted-when-undefined", "auth/scope-step-up", "auth/scope-retry-limit",
 	"auth/token-endpoint-auth-basic", "auth/token-endpoint-auth-post", "auth/token-endpoint-auth-none", "auth/pre-registration",
 	"auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback",
-	"auth/resource-mismatch", "auth/offline-access-scope", "auth/offline-access-not-supported",
+	"auth/resource-mismatch", "auth/offline-access-scope", "auth/offline-access-not-supported", "auth/authorization-server-migration", "auth/metadata-issuer-mismatch",
+	"auth/iss-supported", "auth/iss-not-advertised", "auth/iss-supported-missing", "auth/iss-wrong-issuer", "auth/iss-unexpected", "auth/iss-normalized",
 	"auth/client-credentials-jwt", "auth/client-credentials-basic",
 }
 

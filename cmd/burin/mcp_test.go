@@ -173,12 +173,13 @@ func TestMCPServerAsks(t *testing.T) {
 		t.Helper()
 		c := configure(t, "approval: full\n"+config, turns...)
 		c.put("work/.git/HEAD", "ref: refs/heads/main\n")
-		if out := c.burin("mcp", "add", "test", "--", os.Args[0], mcptest.Marker, "0", "asking"); !strings.Contains(out, "test: 12 tools") {
+		if out := c.burin("mcp", "add", "test", "--", os.Args[0], mcptest.Marker, "0", "asking"); !strings.Contains(out, "test: 14 tools") {
 			t.Fatalf("mcp add: %s", out)
 		}
 		return c
 	}
 	fill, sample := calls("mcp__test__fill", `{}`, 100), calls("mcp__test__sample", `{"text":"What is a heron?"}`, 100)
+	page := calls("mcp__test__open", `{}`, 100)
 
 	c := asks("", fill, sample, says("Done.", 100), fill, says("Done.", 100))
 	out := c.prompt()
@@ -196,6 +197,16 @@ func TestMCPServerAsks(t *testing.T) {
 	c.burin("-p", "fill it")
 	if got := c.body(4); !strings.Contains(got, "decline null") {
 		t.Errorf("where nobody can answer: %.3000s", got)
+	}
+
+	c = asks("", page, says("Done.", 100), page, says("Done.", 100))
+	out = c.prompt()
+	if !strings.Contains(out, "MCP server test: Connect your calendar.") || !strings.Contains(out, mcptest.Page) || !strings.Contains(out, "Its host is pages.example.com.") || !strings.Contains(c.body(1), "page: accept") {
+		t.Errorf("a page: %s\n%.3000s", out, c.body(1))
+	}
+	c.burin("-p", "open it")
+	if got := c.body(3); !strings.Contains(got, "page: decline") {
+		t.Errorf("a page where nobody is: %.3000s", got)
 	}
 
 	c = asks("mcp: {sampling: true}\n", sample, says("A bird.", 100), says("Done.", 100), sample, says("Done.", 100))
@@ -228,8 +239,12 @@ func TestMCPProgressAndLog(t *testing.T) {
 	if out := c.burin("-p", "call it", "--mode", "json"); !strings.Contains(out, "step (1 of 10)") || !strings.Contains(c.body(1), "done") {
 		t.Errorf("progress: %s", out)
 	}
-	if out := c.burin("mcp", "test", "--log"); !strings.Contains(out, "stderr: a word of the server") {
+	if out := c.burin("mcp", "test", "--log"); !strings.Contains(out, "stderr: a word of the server") || !strings.Contains(out, "speaks version 2026-07-28 of the protocol") {
 		t.Errorf("the log: %s", out)
+	}
+	c.burin("mcp", "add", "past", "--", os.Args[0], mcptest.Marker, "0", "older")
+	if out := c.burin("mcp", "test", "past", "--log"); !strings.Contains(out, "speaks version 2025-11-25 of the protocol") {
+		t.Errorf("an older server: %s", out)
 	}
 }
 

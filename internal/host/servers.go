@@ -160,6 +160,7 @@ type Probe struct {
 	Tools []mcp.Tool
 	Log   []mcp.Line // what it said of its work
 	Words string     // the last words of a program on its standard error
+	Spoke string     // the version of the protocol
 }
 
 // ProbeServer connects to a server, and gives what it has.
@@ -174,7 +175,7 @@ func ProbeServer(ctx context.Context, h *Host, d mcpserver.Definition) (p Probe,
 		return p, fmt.Errorf("MCP server %s: %w", d.Name, err)
 	}
 	p.Tools, _ = l.Tools()
-	p.Log, p.Words = l.Log(), l.Words()
+	p.Log, p.Words, p.Spoke = l.Log(), l.Words(), l.Status().Spoke
 	return p, nil
 }
 

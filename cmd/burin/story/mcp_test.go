@@ -87,7 +87,7 @@ func TestMCPServers(t *testing.T) {
 	}
 	s.send("/mcp")
 	s.WaitText("no ␛[31mkey is set; burin tries again with the next call") // the colors of the program are words here
-	for _, text := range []string{"notes    connected, 12 tools", "spare    off", "theirs   not trusted", "☐ spare", "☑ notes"} {
+	for _, text := range []string{"notes    connected, 14 tools", "spare    off", "theirs   not trusted", "☐ spare", "☑ notes"} {
 		s.WaitText(text)
 	}
 	if strings.Contains(s.Text(), "hidden-key") {
@@ -110,7 +110,7 @@ func TestMCPServers(t *testing.T) {
 	s.Press("tab")
 	s.WaitText("a word of the server")
 	s.Press("esc")
-	s.WaitText("notes    connected, 11 of 12 tools")
+	s.WaitText("notes    connected, 13 of 14 tools")
 
 	// Off is off at once, and in what other commands say.
 	s.Type("spare")
@@ -129,7 +129,7 @@ func TestMCPServers(t *testing.T) {
 		t.Errorf("burin mcp list calls spare %q", got)
 	}
 	s.send("/mcp notes")
-	s.WaitText("notes [Tools 12]")
+	s.WaitText("notes [Tools 14]")
 	s.Press("esc")
 	s.WaitText("Enter view")
 	s.Press("space")
@@ -178,10 +178,10 @@ func TestMCPServersNarrow(t *testing.T) {
 		t.Skip("the connections are those of another process")
 	}
 	s.send("/mcp")
-	s.WaitText("notes    connected, 12 tools")
+	s.WaitText("notes    connected, 14 tools")
 	s.WaitText("Enter view, Space on/off, Ctrl+R reconnect, Ctrl+L log in")
 	s.Press("down")
 	s.Press("enter")
-	s.WaitText("notes [Tools 12]  Log 0   Stderr 1")
+	s.WaitText("notes [Tools 14]  Log 0   Stderr 1")
 	s.WaitText("Space on/off, Tab other views, Ctrl+R reconnect, Esc back")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/internal/platform/mcp/mcptest"
 	"github.com/burin-dev/burin/llm/llmtest"
 )
@@ -54,6 +55,35 @@ func TestServerWords(t *testing.T) {
 	s.Press("enter")
 	s.WaitText("Hello.")
 	if heard := s.heard(-1); !strings.Contains(heard, "Greet storks (as kindly as storks).") {
+		t.Errorf("the model read:\n%s", heard)
+	}
+}
+
+// A page that a server wants opened is a question with its whole address, and opening it is up to the person.
+func TestServerPage(t *testing.T) {
+	pacetest.Costly(t)
+	t.Parallel()
+	web := httptest.NewServer(mcptest.HTTP(0, ""))
+	t.Cleanup(web.Close)
+	s := begin(t, []llmtest.Turn{call("mcp__birds__open", "{}"), say("Connected.")}, func(o *setting) {
+		o.config, o.home = "approval: full\n", t.TempDir()
+		write(t, filepath.Join(o.home, "mcp.json"), fmt.Sprintf(`{"mcpServers": {"birds": {"type": "http", "url": "%s/newasking"}}}`, web.URL))
+	})
+	if s.away {
+		t.Skip("the connections are those of another process")
+	}
+	s.send("/mcp")
+	s.WaitText("connected, 14 tools")
+	s.Press("esc")
+	s.WaitGone("MCP servers")
+	s.send("connect my calendar")
+	s.WaitText("MCP server birds")
+	s.WaitText("Connect your calendar.")
+	s.WaitText(mcptest.Page)
+	s.WaitText("Its host is pages.example.com.")
+	s.answer("1")
+	s.WaitText("Connected.")
+	if heard := s.heard(-1); !strings.Contains(heard, "page: accept") {
 		t.Errorf("the model read:\n%s", heard)
 	}
 }

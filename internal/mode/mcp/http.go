@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/json"
@@ -23,6 +24,7 @@ const maxSessions = 64
 type web struct {
 	server *Server
 	token  string
+	loose  *client // requests that belong to no session
 
 	mu       sync.Mutex
 	sessions map[string]*client
@@ -31,7 +33,7 @@ type web struct {
 
 // Handler serves clients over streamable HTTP that have the token, at any path.
 func (s *Server) Handler(token string) http.Handler {
-	return &web{server: s, token: token, sessions: map[string]*client{}}
+	return &web{server: s, token: token, loose: newClient(s, maxLoose), sessions: map[string]*client{}}
 }
 
 // local reports whether a host, with or without a port, is this machine.
@@ -89,7 +91,7 @@ func (w *web) remove(id string) *client {
 
 // begin begins a session.
 func (w *web) begin() (id string, c *client) {
-	id, c = rand.Text(), newClient(w.server)
+	id, c = rand.Text(), newClient(w.server, maxCalls)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.order) == maxSessions {
@@ -114,8 +116,10 @@ func (w *web) post(rw http.ResponseWriter, r *http.Request) {
 		reply(rw, http.StatusBadRequest, wrong)
 		return
 	}
-	if v := r.Header.Get("Mcp-Protocol-Version"); v != "" && !slices.Contains(versions, v) {
-		http.Error(rw, "Mcp-Protocol-Version: burin speaks "+strings.Join(versions, ", "), http.StatusBadRequest)
+	said := metaOf(m)
+	given := r.Header.Get("Mcp-Protocol-Version")
+	if given != "" && !older(given) || said.version != "" && !older(said.version) {
+		w.stateless(rw, r, m, said)
 		return
 	}
 	id := r.Header.Get("Mcp-Session-Id")
@@ -144,19 +148,8 @@ func (w *web) post(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer end()
-	var mu sync.Mutex // of what is written
 	streams := m.Method == "tools/call" && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
-	event := func(a *response) {
-		line, err := json.Marshal(a)
-		if err != nil {
-			return // it is of our own types
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		rw.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(rw, "event: message\ndata: %s\n\n", line)
-		_ = http.NewResponseController(rw).Flush() // who is gone is noticed by ctx
-	}
+	event := events(rw)
 	send := func(*response) {}
 	if streams {
 		send = event
@@ -169,6 +162,73 @@ func (w *web) post(rw http.ResponseWriter, r *http.Request) {
 	case a == nil:
 	case streams:
 		event(a)
+	default:
+		reply(rw, http.StatusOK, a)
+	}
+}
+
+// events writes messages to a stream. It may be used by several goroutines.
+func events(rw http.ResponseWriter) func(*response) {
+	var mu sync.Mutex
+	return func(a *response) {
+		line, err := json.Marshal(a)
+		if err != nil {
+			return // it is of our own types
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		rw.Header().Set("Content-Type", "text/event-stream")
+		rw.Header().Set("X-Accel-Buffering", "no")
+		fmt.Fprintf(rw, "event: message\ndata: %s\n\n", line)
+		_ = http.NewResponseController(rw).Flush() // who is gone is noticed by the request's context
+	}
+}
+
+// stateless answers a message that says which version it is of, and belongs to no session. A client that
+// leaves cancels it.
+func (w *web) stateless(rw http.ResponseWriter, r *http.Request, m request, said meta) {
+	if m.ID == nil || m.Method == "" { // no notification means anything here
+		rw.WriteHeader(http.StatusAccepted)
+		return
+	}
+	refuse := func(wrong *failure) {
+		reply(rw, statusOf(wrong), &response{Version: "2.0", ID: m.ID, Error: wrong})
+	}
+	given := r.Header.Get("Mcp-Protocol-Version")
+	if asked := cmp.Or(said.version, given); asked != newest && !older(asked) && (given == "" || given == asked) {
+		refuse(unsupported(asked))
+		return
+	}
+	if wrong := headersOf(r.Header, m, said); wrong != nil {
+		refuse(wrong)
+		return
+	}
+	if wrong := said.refusal(); wrong != nil {
+		refuse(wrong)
+		return
+	}
+	ctx, end, ok := w.loose.begin(r.Context(), rand.Text()) // ids are those of many clients
+	if !ok {
+		refuse(&failure{Code: codeBusy, Message: fmt.Sprintf("burin works on %d requests already", maxLoose)})
+		return
+	}
+	defer end()
+	send, streams := func(*response) {}, false
+	if (m.Method == "tools/call" || m.Method == "subscriptions/listen") && strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		event := events(rw)
+		send = func(a *response) {
+			streams = true
+			event(a)
+		}
+	}
+	a := w.loose.answer(ctx, m, send)
+	end() // its place is free before the client knows
+	switch {
+	case a == nil: // the client is gone
+	case streams:
+		send(a)
+	case a.Error != nil && a.Error.Code == codeMethod:
+		reply(rw, http.StatusNotFound, a)
 	default:
 		reply(rw, http.StatusOK, a)
 	}

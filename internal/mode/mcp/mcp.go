@@ -26,13 +26,15 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
-// The versions of the protocol that are spoken, the newest first.
+// The versions of the protocol that are spoken besides [newest], in which a connection begins with a
+// handshake, the newest first.
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // Limits of clients.
 const (
 	maxMessage = 4 << 20 // bytes of a message
 	maxCalls   = 16      // of a client at a time
+	maxLoose   = 64      // over HTTP that belong to no session, at a time
 )
 
 // Tool is a tool that clients can call. A call with arguments that the tool doesn't take is an
@@ -82,6 +84,7 @@ type response struct {
 type failure struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
 }
 
 const (
@@ -90,27 +93,32 @@ const (
 	codeMethod  = -32601
 	codeParams  = -32602
 	codeBusy    = -32000
+	codeHeader  = -32020
+	codeVersion = -32022
 )
 
 // client is a client and the calls that it waits for.
 type client struct {
 	server *Server
+	most   int // calls at a time
 
 	mu    sync.Mutex
 	calls map[string]context.CancelFunc // by the id of the request
 }
 
-func newClient(s *Server) *client { return &client{server: s, calls: map[string]context.CancelFunc{}} }
+func newClient(s *Server, most int) *client {
+	return &client{server: s, most: most, calls: map[string]context.CancelFunc{}}
+}
 
 // parse reads a message. The failure is what to answer to what is none.
 func parse(line []byte) (request, *response) {
 	var r request
 	null := json.RawMessage("null")
 	if !json.Valid(line) {
-		return r, &response{Version: "2.0", ID: null, Error: &failure{codeParse, "this is not JSON"}}
+		return r, &response{Version: "2.0", ID: null, Error: &failure{Code: codeParse, Message: "this is not JSON"}}
 	}
 	if json.Unmarshal(line, &r) != nil {
-		return r, &response{Version: "2.0", ID: null, Error: &failure{codeInvalid, "send one message at a time"}}
+		return r, &response{Version: "2.0", ID: null, Error: &failure{Code: codeInvalid, Message: "send one message at a time"}}
 	}
 	if bytes.Equal(r.ID, null) {
 		r.ID = nil
@@ -135,7 +143,19 @@ func (c *client) answer(ctx context.Context, r request, send func(*response)) *r
 	if r.Method == "" {
 		return nil // nothing was asked of the client
 	}
-	result, wrong := c.result(ctx, r, send)
+	var result any
+	var wrong *failure
+	switch m := metaOf(r); {
+	case m.version == "" && r.Method != "server/discover", older(m.version):
+		result, wrong = c.result(ctx, r, send)
+	default:
+		if wrong = m.refusal(); wrong == nil {
+			var said map[string]any
+			if said, wrong = c.stateless(ctx, r, send); wrong == nil {
+				result = said
+			}
+		}
+	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil
 	}
@@ -155,28 +175,46 @@ func (c *client) result(ctx context.Context, r request, send func(*response)) (a
 		}
 		return map[string]any{
 			"protocolVersion": p.Version, "capabilities": map[string]any{"tools": struct{}{}},
-			"serverInfo": map[string]string{"name": "burin", "title": "burin", "version": s.Version}, "instructions": s.Instructions,
+			"serverInfo": s.about(), "instructions": s.Instructions,
 		}, nil
 	case "ping":
 		return struct{}{}, nil
 	case "tools/list":
-		all := make([]any, len(s.Tools))
-		for i := range s.Tools {
-			t := &s.Tools[i]
-			all[i] = map[string]any{
-				"name": t.Name, "title": t.Title, "description": t.Description, "inputSchema": t.Schema,
-				"annotations": map[string]bool{"readOnlyHint": t.ReadOnly},
-			}
-		}
-		return map[string]any{"tools": all}, nil
+		return map[string]any{"tools": c.tools()}, nil
 	case "tools/call":
-		return c.call(ctx, r, send)
+		said, wrong := c.call(ctx, r, send)
+		if wrong != nil {
+			return nil, wrong
+		}
+		return said, nil
 	}
-	return nil, &failure{codeMethod, "burin has no method " + prose.Short(prose.Inline(r.Method), 100)}
+	return nil, noMethod(r.Method)
+}
+
+// about is what the server says of itself.
+func (s *Server) about() any {
+	return map[string]string{"name": "burin", "title": "burin", "version": s.Version}
+}
+
+// tools are the tools as clients read them.
+func (c *client) tools() []any {
+	all := make([]any, len(c.server.Tools))
+	for i := range c.server.Tools {
+		t := &c.server.Tools[i]
+		all[i] = map[string]any{
+			"name": t.Name, "title": t.Title, "description": t.Description, "inputSchema": t.Schema,
+			"annotations": map[string]bool{"readOnlyHint": t.ReadOnly},
+		}
+	}
+	return all
+}
+
+func noMethod(name string) *failure {
+	return &failure{Code: codeMethod, Message: "burin has no method " + prose.Short(prose.Inline(name), 100)}
 }
 
 // call calls a tool.
-func (c *client) call(ctx context.Context, r request, send func(*response)) (any, *failure) {
+func (c *client) call(ctx context.Context, r request, send func(*response)) (map[string]any, *failure) {
 	var p struct {
 		Name string          `json:"name"`
 		Args json.RawMessage `json:"arguments"`
@@ -185,11 +223,11 @@ func (c *client) call(ctx context.Context, r request, send func(*response)) (any
 		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(r.Params, &p); err != nil {
-		return nil, &failure{codeParams, "params: " + err.Error()}
+		return nil, &failure{Code: codeParams, Message: "params: " + err.Error()}
 	}
 	at := slices.IndexFunc(c.server.Tools, func(t Tool) bool { return t.Name == p.Name })
 	if at < 0 {
-		return nil, &failure{codeParams, "no tool " + prose.Short(prose.Inline(p.Name), 100)}
+		return nil, &failure{Code: codeParams, Message: "no tool " + prose.Short(prose.Inline(p.Name), 100)}
 	}
 	if len(p.Args) == 0 {
 		p.Args = json.RawMessage("{}")
@@ -230,7 +268,7 @@ func (c *client) begin(ctx context.Context, id string) (_ context.Context, end f
 	ctx, cancel := context.WithCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.calls) >= maxCalls || c.calls[id] != nil {
+	if len(c.calls) >= c.most || c.calls[id] != nil {
 		cancel()
 		return nil, nil, false
 	}
@@ -260,12 +298,12 @@ func (c *client) cancelAll() {
 	}
 }
 
-var errBusy = &failure{codeBusy, fmt.Sprintf("at most %d requests at a time, each with an id of its own", maxCalls)}
+var errBusy = &failure{Code: codeBusy, Message: fmt.Sprintf("at most %d requests at a time, each with an id of its own", maxCalls)}
 
 // Serve speaks the protocol until in ends or ctx does. out has nothing else.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
-	c := newClient(s)
+	c := newClient(s, maxCalls)
 	var working sync.WaitGroup
 	defer working.Wait()
 	defer stop()
@@ -289,7 +327,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		line, err := lines.Next()
 		switch {
 		case errors.Is(err, jsontext.ErrTooLong):
-			send(&response{Version: "2.0", ID: json.RawMessage("null"), Error: &failure{codeInvalid, fmt.Sprintf("a message has at most %d MB", maxMessage>>20)}})
+			send(&response{Version: "2.0", ID: json.RawMessage("null"), Error: &failure{Code: codeInvalid, Message: fmt.Sprintf("a message has at most %d MB", maxMessage>>20)}})
 			continue
 		case errors.Is(err, io.EOF), ctx.Err() != nil:
 			return nil

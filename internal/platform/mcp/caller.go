@@ -16,7 +16,7 @@ import (
 type Caller struct {
 	// Progress is told how far a call is, at most ten times a second and in order.
 	Progress func(Progress)
-	// Elicit asks a person to fill in a form. The time of the call stands still meanwhile.
+	// Elicit asks a person to fill in a form, or to open a page. The time of the call stands still meanwhile.
 	Elicit func(ctx context.Context, form Form) (Answer, error)
 	// Sample asks a model. The time of the call stands still meanwhile.
 	Sample func(ctx context.Context, r Sampling) (*Sampled, error)
@@ -186,14 +186,21 @@ func (c *clock) stop() { c.timer.Stop() }
 
 // serve answers a request of the server for the caller whose call began last.
 func (l *Link) serve(ctx context.Context, c *conn, method string, params json.RawMessage) (any, *Error) {
-	unsupported := &Error{Code: methodNotFound, Message: "burin does not support " + prose.Short(prose.Inline(method), 100)}
-	w := c.latest()
-	if w == nil {
-		if method == "elicitation/create" || method == "sampling/createMessage" {
-			return nil, &Error{Code: invalidParams, Message: "burin asks nobody outside a call"}
-		}
-		return nil, unsupported
+	if w := c.latest(); w != nil {
+		return l.answer(ctx, c, w, method, params)
 	}
+	if method == "elicitation/create" || method == "sampling/createMessage" {
+		return nil, &Error{Code: invalidParams, Message: "burin asks nobody outside a call"}
+	}
+	return nil, unsupported(method)
+}
+
+func unsupported(method string) *Error {
+	return &Error{Code: methodNotFound, Message: "burin does not support " + prose.Short(prose.Inline(method), 100)}
+}
+
+// answer answers what a server wants to know during a request.
+func (l *Link) answer(ctx context.Context, c *conn, w *pending, method string, params json.RawMessage) (any, *Error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(w.life, stop)() // with the call nobody waits for the answer
@@ -201,13 +208,14 @@ func (l *Link) serve(ctx context.Context, c *conn, method string, params json.Ra
 		return nil, &Error{Code: invalidParams, Message: prose.Short(err.Error(), 300)}
 	}
 	switch {
+	case method == "roots/list":
+		return roots(l.dir), nil
 	case method == "elicitation/create" && w.caller.Elicit != nil:
 		form, err := ParseForm(params)
 		if err != nil {
 			return wrong(err)
 		}
-		defer w.clock.pause()()
-		a, err := w.caller.Elicit(ctx, form)
+		a, err := c.elicit(ctx, w, form)
 		if err != nil {
 			return wrong(err)
 		}
@@ -231,7 +239,75 @@ func (l *Link) serve(ctx context.Context, c *conn, method string, params json.Ra
 	case method == "sampling/createMessage" && l.pool.o.Sampling:
 		return nil, errRejected
 	}
-	return nil, unsupported
+	return nil, unsupported(method)
+}
+
+// elicit asks the person of a caller. A page that the server says is done needs no other answer.
+func (c *conn) elicit(ctx context.Context, w *pending, form Form) (Answer, error) {
+	defer w.clock.pause()()
+	if form.page == "" {
+		return w.caller.Elicit(ctx, form)
+	}
+	asking, done := context.WithCancelCause(ctx)
+	defer done(nil)
+	c.mu.Lock()
+	c.pages[form.page] = func() { done(errDone) }
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.pages, form.page)
+	}()
+	a, err := w.caller.Elicit(asking, form)
+	if err != nil && errors.Is(context.Cause(asking), errDone) {
+		return Answer{Action: Accept}, nil
+	}
+	return a, err
+}
+
+// errDone is why nobody has to answer any more.
+var errDone = errors.New("the page is done")
+
+// completed notes that a person is done with a page.
+func (c *conn) completed(params json.RawMessage) {
+	var p struct {
+		Page string `json:"elicitationId"`
+	}
+	_ = json.Unmarshal(params, &p) // what is no name is none that is waited for
+	c.mu.Lock()
+	done := c.pages[p.Page]
+	c.mu.Unlock()
+	if done != nil {
+		done()
+	}
+}
+
+// maxPageTries is how often a call is made again for which a person was sent to a page.
+const maxPageTries = 3
+
+// pagesFor has the person of a caller open the pages that a server of 2025-11-25 wants opened before it
+// does what was called, and reports whether to call it again.
+func (c *conn) pagesFor(ctx context.Context, w *pending, failed error, try int) bool {
+	e := (*Error)(nil)
+	if !errors.As(failed, &e) || e.Code != pageWanted || c.stateless != "" || w.caller == nil || w.caller.Elicit == nil || try > maxPageTries {
+		return false
+	}
+	var data struct {
+		Pages []json.RawMessage `json:"elicitations"`
+	}
+	if json.Unmarshal(e.Data, &data) != nil || len(data.Pages) == 0 || len(data.Pages) > maxAsked {
+		return false
+	}
+	for _, raw := range data.Pages {
+		form, err := ParseForm(raw)
+		if err != nil || form.URL == "" {
+			return false
+		}
+		if a, err := c.elicit(ctx, w, form); err != nil || a.Action != Accept {
+			return false
+		}
+	}
+	return true
 }
 
 // ErrRefused means that a person does not allow what a server wants.

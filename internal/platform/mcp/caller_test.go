@@ -21,9 +21,10 @@ import (
 func asking(t *testing.T) map[string]mcp.Server {
 	srv := httptest.NewServer(mcptest.HTTP(0, ""))
 	t.Cleanup(srv.Close)
-	program := program("0")
-	program.Args = append(program.Args, "asking")
-	return map[string]mcp.Server{"stdio": program, "http": {Name: "test", Type: mcp.HTTP, URL: srv.URL + "/asking"}}
+	return map[string]mcp.Server{
+		"stdio": program("0", "asking"), "older": program("0", "asking", "older"),
+		"http": {Name: "test", Type: mcp.HTTP, URL: srv.URL + "/asking"}, "new": {Name: "test", Type: mcp.HTTP, URL: srv.URL + "/newasking"},
+	}
 }
 
 func callFor(t *testing.T, l *mcp.Link, tool string, caller *mcp.Caller) string {
@@ -96,12 +97,16 @@ func TestServerAsks(t *testing.T) {
 			if got := callFor(t, l, "sample", caller); got != "m says hi" || sent.System != "Be brief." || sent.MaxTokens != 100 || sent.Messages[0].Content[0].Text != "hello" {
 				t.Errorf("sample: %q, %+v", got, sent)
 			}
-			// Who can answer nothing declines.
-			if got := callFor(t, l, "fill", nil); got != "decline null" {
+			// Who can answer nothing declines, or the server knows before.
+			older := name == "older" || name == "http"
+			if got := callFor(t, l, "fill", nil); got != map[bool]string{true: "decline null", false: "nobody can answer"}[older] {
 				t.Errorf("fill with nobody: %s", got)
 			}
-			if got := callFor(t, l, "sample", nil); !strings.Contains(got, "did not allow it") {
+			if got := callFor(t, l, "sample", nil); !strings.Contains(got, map[bool]string{true: "did not allow it", false: "does not support sampling"}[older]) {
 				t.Errorf("sample with nobody: %s", got)
+			}
+			if !older {
+				return // there is nothing to take back: the question is the answer
 			}
 			// A question that the server takes back ends.
 			ended := make(chan error, 1)
@@ -238,7 +243,8 @@ func TestFields(t *testing.T) {
 		t.Error("a default that is no value counts")
 	}
 	for _, bad := range []string{
-		`{"mode":"url","message":"m","url":"https://example.com"}`, `{"requestedSchema":{"properties":{"o":{"type":"object"}}}}`,
+		`{"mode":"url","message":"m","url":"javascript:alert(1)"}`, `{"mode":"url","message":"m","url":"https://bank.example@evil.example"}`, `{"mode":"other","message":"m"}`,
+		`{"mode":"url","message":"m","url":"https://bаnk.example"}`, `{"mode":"url","message":"m","url":"https://example.com/` + strings.Repeat("x", 3000) + `"}`, `{"requestedSchema":{"properties":{"o":{"type":"object"}}}}`,
 		`{"requestedSchema":{"properties":{"a":{"type":"array"}}}}`, `{"requestedSchema":{"properties":[]}}`, `[]`,
 		`{"requestedSchema":{"properties":{` + strings.Repeat(`"x":{"type":"string"},`, 30) + `"y":{"type":"string"}}}}`,
 	} {

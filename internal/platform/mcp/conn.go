@@ -1,10 +1,12 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -29,12 +31,20 @@ type incoming struct {
 	Error  *Error          `json:"error"`
 }
 
+// parcel is a message on its way to a server.
+type parcel struct {
+	line    []byte
+	request bool // an answer is waited for
+	// headers go with it over HTTP, if it says by itself which version it is of; nil: it doesn't.
+	headers map[string]string
+	probe   bool // it is there to learn whether the server knows it
+}
+
 // transport carries messages to a server. What comes back is given to [conn.take].
 type transport interface {
 	// send sends one message. answered says that nothing comes after it has returned: the
-	// answer has been taken, or there is none. request says that the line is one, whose answer is
-	// waited for.
-	send(ctx context.Context, line []byte, request bool) (answered bool, err error)
+	// answer has been taken, or there is none.
+	send(ctx context.Context, p parcel) (answered bool, err error)
 	close()
 	// words are the last ones of a program; "" if there are none.
 	words() string
@@ -53,7 +63,16 @@ type conn struct {
 	err     error
 	// completes says that the server has completion/complete; it is set before the connection is used.
 	completes bool
-	done      chan struct{} // closed when it has ended, for err
+	logs      bool   // likewise: it tells its log
+	stateless string // likewise: the version of the protocol if each request says which it is of, else ""
+	agreed    string // likewise: the version that was agreed on, else ""
+	// about is what such a request says, for a caller or nil.
+	about      func(version, method string, caller *Caller) map[string]any
+	changes    map[string]any    // likewise: the lists whose changes it tells
+	follows    chan struct{}     // closed when it begins to tell them; nil: it tells none
+	subscribed uint64            // the request that list changes come with; 0 is none
+	pages      map[string]func() // that a person has open, by the server's name for them
+	done       chan struct{}     // closed when it has ended, for err
 
 	leaving sync.WaitGroup // cancellations
 	closing bool           // there are no more of them
@@ -63,13 +82,18 @@ type conn struct {
 type pending struct {
 	answer chan *incoming
 	caller *Caller         // nil: the server can ask nothing for it
-	clock  *clock          // nil if caller is
-	life   context.Context // of the request; nil if caller is
+	clock  *clock          // nil if it has no time of its own
+	life   context.Context // of the request; nil if clock is
+
+	headers map[string]string // more of them
+	probe   string            // the version that the server may know; "": it is known what it speaks
+	silent  bool              // the server is not told when nobody waits any more
+	heard   chan<- struct{}   // what is told when a subscription begins
 }
 
 func newConn() *conn {
 	return &conn{
-		waiting: map[uint64]*pending{}, serving: map[string]context.CancelFunc{}, done: make(chan struct{}),
+		waiting: map[uint64]*pending{}, serving: map[string]context.CancelFunc{}, pages: map[string]func(){}, done: make(chan struct{}),
 		asked: func(context.Context, string, json.RawMessage) (any, *Error) {
 			return nil, &Error{Code: methodNotFound, Message: "not supported"}
 		},
@@ -102,6 +126,7 @@ func (c *conn) take(line []byte) {
 		return
 	}
 	switch {
+	case m.Method != "" && c.of(&m):
 	case m.Method != "" && m.ID != nil:
 		c.serve(&m)
 	case m.Method == "notifications/cancelled":
@@ -170,7 +195,7 @@ func (c *conn) serve(m *incoming) {
 			result = struct{}{}
 		}
 		answer, _ := json.Marshal(message{Version: "2.0", ID: m.ID, Result: result, Error: failed}) // of our own types
-		_, _ = c.send(context.Background(), answer, false)                                          // it ends with the connection
+		_, _ = c.send(context.Background(), parcel{line: answer})                                   // it ends with the connection
 	}()
 }
 
@@ -188,28 +213,43 @@ func (c *conn) latest() (found *pending) {
 }
 
 // call sends a request and waits for its answer. When ctx ends first, the server is told.
-func (c *conn) call(ctx context.Context, method string, params, result any) error {
+func (c *conn) call(ctx context.Context, method string, params map[string]any, result any) error {
 	return c.callFor(ctx, pending{}, method, params, result)
 }
 
-// callFor sends a request for a caller.
-func (c *conn) callFor(ctx context.Context, w pending, method string, params, result any) error {
+// callFor sends a request as it is wanted.
+func (c *conn) callFor(ctx context.Context, w pending, method string, params map[string]any, result any) error {
 	answer := make(chan *incoming, 1)
 	w.answer = answer
 	c.mu.Lock()
 	c.next++
 	id := c.next
 	c.waiting[id] = &w
+	if w.heard != nil {
+		c.subscribed = id
+	}
+	version := cmp.Or(w.probe, c.stateless)
 	c.mu.Unlock()
-	if p, ok := params.(map[string]any); ok && w.caller != nil {
-		p["_meta"] = map[string]any{"progressToken": id}
+	sent := parcel{request: true, probe: w.probe != ""}
+	meta := map[string]any{}
+	if version != "" {
+		meta = c.about(version, method, w.caller)
+		sent.headers = headersOf(version, method, params, w.headers)
+	}
+	if w.caller != nil {
+		meta["progressToken"] = id
+	}
+	if len(meta) > 0 { // in params of its own: the caller's may be sent again
+		params = maps.Clone(params)
+		params["_meta"] = meta
 	}
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.waiting, id)
 	}()
-	line, err := json.Marshal(message{Version: "2.0", ID: json.RawMessage(strconv.FormatUint(id, 10)), Method: method, Params: params})
+	var err error
+	sent.line, err = json.Marshal(message{Version: "2.0", ID: json.RawMessage(strconv.FormatUint(id, 10)), Method: method, Params: params})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", method, err)
 	}
@@ -217,22 +257,22 @@ func (c *conn) callFor(ctx context.Context, w pending, method string, params, re
 	// What is still being sent when the answer is here has a moment to end: with a request that is
 	// canceled just when it ends, net/http may break the one that got its connection.
 	defer time.AfterFunc(maxLeaving, stop)
-	sent, out := make(chan error, 1), make(chan bool, 1)
+	failed, out := make(chan error, 1), make(chan bool, 1)
 	go func() {
 		defer stop()
-		answered, err := c.send(sending, line, true)
+		answered, err := c.send(sending, sent)
 		out <- answered || err != nil
 		if err == nil && answered {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
-			sent <- err
+			failed <- err
 		}
 	}()
 	var m *incoming
 	select {
 	case m = <-answer:
-	case err := <-sent:
+	case err := <-failed:
 		select {
 		case m = <-answer:
 		default:
@@ -245,7 +285,11 @@ func (c *conn) callFor(ctx context.Context, w pending, method string, params, re
 			return c.why()
 		}
 	case <-ctx.Done():
-		c.leave(func() { c.cancel(id, out) })
+		if _, over := c.transport.(*web); over && version != "" {
+			stop() // that its stream is closed is how the server hears of it
+		} else if !w.silent {
+			c.leave(func() { c.cancel(id, out) })
+		}
 		return ctx.Err()
 	}
 	if m.Error != nil {
@@ -307,7 +351,7 @@ func (c *conn) cancel(id uint64, out <-chan bool) {
 		if over {
 			return
 		}
-		if _, err := c.send(ctx, line, false); err != nil || sent || try == 2 {
+		if _, err := c.send(ctx, parcel{line: line}); err != nil || sent || try == 2 {
 			return
 		}
 		select {

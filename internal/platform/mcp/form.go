@@ -17,10 +17,15 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
-// Form is what a server wants a person to fill in.
+// Form is what a server wants a person to fill in, or a page where the person does something else.
 type Form struct {
 	Message string
 	Fields  []Field // in the server's order
+	// URL is the address of a page, https or http, without a user's name; "" for forms. Nobody but the person
+	// opens it.
+	URL string
+
+	page string // the server's name for it; "" is none
 }
 
 // Field is a field of a form.
@@ -48,6 +53,9 @@ const (
 	maxOptions = 50
 	maxWords   = 4 << 10 // bytes of the message
 	maxAnswer  = 64 << 10
+
+	maxPage     = 2 << 10 // bytes of its address
+	maxPageName = 1000
 )
 
 // schema is that of a field, as servers write it.
@@ -80,6 +88,8 @@ func ParseForm(params json.RawMessage) (f Form, err error) {
 	var in struct {
 		Mode    string `json:"mode"`
 		Message string `json:"message"`
+		URL     string `json:"url"`
+		Page    string `json:"elicitationId"`
 		Schema  struct {
 			Properties json.RawMessage `json:"properties"`
 			Required   []string        `json:"required"`
@@ -87,6 +97,13 @@ func ParseForm(params json.RawMessage) (f Form, err error) {
 	}
 	if err := json.Unmarshal(params, &in); err != nil {
 		return f, err
+	}
+	if in.Mode == "url" {
+		f.Message, f.URL, f.page = prose.Clip(visible(in.Message), maxWords), in.URL, in.Page
+		if len(f.page) > maxPageName {
+			f.page = ""
+		}
+		return f, checkPage(f.URL)
 	}
 	if in.Mode != "" && in.Mode != "form" {
 		return f, fmt.Errorf("burin has no elicitation of mode %q", prose.Short(prose.Inline(in.Mode), 20))
@@ -118,6 +135,22 @@ func ParseForm(params json.RawMessage) (f Form, err error) {
 		}
 	}
 	return f, nil
+}
+
+// checkPage reports what is wrong with the address of a page. A person must see all of it, and where it leads.
+func checkPage(address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil, u.Host == "", u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("%q is not the address of a page", prose.Short(prose.Inline(address), 100))
+	case u.User != nil:
+		return errors.New("the address of a page has no user's name in it")
+	case len(address) > maxPage:
+		return fmt.Errorf("the address of a page has at most %d bytes", maxPage)
+	case strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return errors.New("the address of a page is written in ASCII, without spaces")
+	}
+	return nil
 }
 
 func (s *schema) field(name string) (Field, error) {

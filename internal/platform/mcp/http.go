@@ -78,7 +78,7 @@ func reach(ctx context.Context, c *conn, s *Server, o Options, kind string) (*we
 }
 
 // request makes a request with the server's headers.
-func (w *web) request(ctx context.Context, method, to string, body []byte) (*http.Request, error) {
+func (w *web) request(ctx context.Context, method, to string, body []byte, headers map[string]string) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -88,6 +88,12 @@ func (w *web) request(ctx context.Context, method, to string, body []byte) (*htt
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
+	}
+	if headers != nil {
+		for name, value := range headers {
+			r.Header.Set(name, value)
+		}
+		return r, nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +111,7 @@ const maxTries = 2
 
 // do sends a request with the token of a login, if there is one. What the server refuses for its
 // token is sent again with a newer one: the server has not looked at it.
-func (w *web) do(ctx context.Context, method, to string, body []byte, accept, last string) (*http.Response, error) {
+func (w *web) do(ctx context.Context, method, to string, p parcel, accept, last string) (*http.Response, error) {
 	token := ""
 	if w.tokens != nil {
 		var err error
@@ -114,7 +120,7 @@ func (w *web) do(ctx context.Context, method, to string, body []byte, accept, la
 		}
 	}
 	for try := 1; ; try++ {
-		r, err := w.request(ctx, method, to, body)
+		r, err := w.request(ctx, method, to, p.line, p.headers)
 		if err != nil {
 			return nil, err
 		}
@@ -138,41 +144,58 @@ func (w *web) do(ctx context.Context, method, to string, body []byte, accept, la
 			return nil, err
 		}
 		if next == "" || next == token || try == maxTries {
-			return nil, &LoginError{Status: resp.Status, Name: w.server.Name, Wanted: wanted}
+			return nil, &LoginError{Status: resp.Status, Name: w.server.Name, Wanted: wanted, bare: token == ""}
 		}
 		token = next
 	}
 }
 
-// Ask sends a server the first request of a connection without a token, and gives the status and
-// the challenges of its answer.
+// Ask sends a server the first requests of a connection without a token, until one of them is refused, and
+// gives the status and the challenges of the last answer.
 func Ask(ctx context.Context, s Server, transport http.RoundTripper) (status int, challenges []string, err error) {
 	ctx, stop := context.WithTimeout(ctx, s.timeout())
 	defer stop()
-	w, err := reach(ctx, newConn(), &s, Options{HTTP: transport}, HTTP)
+	o := Options{HTTP: transport}
+	w, err := reach(ctx, newConn(), &s, o, HTTP)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer w.end()
-	line, err := json.Marshal(message{Version: "2.0", ID: json.RawMessage("1"), Method: "initialize", Params: hello("", false)})
-	if err != nil {
-		return 0, nil, err
+	ask := func(method, verb, accept string, stateless bool, params map[string]any) (bool, error) {
+		p := parcel{}
+		if verb == http.MethodPost {
+			if p.line, err = json.Marshal(message{Version: "2.0", ID: json.RawMessage("1"), Method: method, Params: params}); err != nil {
+				return false, err
+			}
+		}
+		if stateless {
+			p.headers = headersOf(newest, method, params, nil)
+		}
+		resp, err := w.do(ctx, verb, s.URL, p, accept, "")
+		if err != nil {
+			return false, err
+		}
+		defer resp.Body.Close()
+		status, challenges = resp.StatusCode, resp.Header.Values("WWW-Authenticate")
+		return status == http.StatusUnauthorized || status == http.StatusForbidden, nil
 	}
-	method, accept := http.MethodPost, "application/json, text/event-stream"
+	const either = "application/json, text/event-stream"
 	if s.Type == SSE {
-		method, line, accept = http.MethodGet, nil, "text/event-stream"
+		_, err = ask("", http.MethodGet, "text/event-stream", false, nil)
+		return status, challenges, err
 	}
-	resp, err := w.do(ctx, method, s.URL, line, accept, "")
-	if err != nil {
-		return 0, nil, err
+	// Some let everyone begin a connection, and no further.
+	meta := about(&o, w.conn, newest, "server/discover", nil)
+	if refused, err := ask("server/discover", http.MethodPost, either, true, map[string]any{"_meta": meta}); refused || err != nil {
+		return status, challenges, err
 	}
-	defer resp.Body.Close()
-	return resp.StatusCode, resp.Header.Values("WWW-Authenticate"), nil
+	_, err = ask("initialize", http.MethodPost, either, false, hello("", false))
+	return status, challenges, err
 }
 
 // get opens the stream of what the server says by itself, or the rest of one after the event last.
 func (w *web) get(ctx context.Context, last string) (*http.Response, error) {
-	resp, err := w.do(ctx, http.MethodGet, w.server.URL, nil, "text/event-stream", last)
+	resp, err := w.do(ctx, http.MethodGet, w.server.URL, parcel{}, "text/event-stream", last)
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +314,7 @@ func (w *web) moved(to string) {
 	}
 }
 
-func (w *web) send(ctx context.Context, line []byte, request bool) (bool, error) {
+func (w *web) send(ctx context.Context, p parcel) (bool, error) {
 	if w.ready != nil {
 		select {
 		case <-w.ready:
@@ -307,13 +330,16 @@ func (w *web) send(ctx context.Context, line []byte, request bool) (bool, error)
 	w.mu.Lock()
 	to := w.post
 	w.mu.Unlock()
-	resp, err := w.do(ctx, http.MethodPost, to, line, "application/json, text/event-stream", "")
+	resp, err := w.do(ctx, http.MethodPost, to, p, "application/json, text/event-stream", "")
 	if err != nil {
 		return false, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
 		err := statusError(resp)
+		if p.headers != nil {
+			return false, w.refused(resp, p, err)
+		}
 		w.mu.Lock()
 		known := w.session != ""
 		w.mu.Unlock()
@@ -323,7 +349,7 @@ func (w *web) send(ctx context.Context, line []byte, request bool) (bool, error)
 		}
 		return false, err
 	}
-	if id := resp.Header.Get("Mcp-Session-Id"); id != "" && len(id) < 1000 {
+	if id := resp.Header.Get("Mcp-Session-Id"); id != "" && len(id) < 1000 && p.headers == nil {
 		w.mu.Lock()
 		w.session = id
 		w.mu.Unlock()
@@ -332,7 +358,7 @@ func (w *web) send(ctx context.Context, line []byte, request bool) (bool, error)
 	case w.ready != nil:
 		return false, nil // the answer comes on the stream
 	case kind == "text/event-stream":
-		w.follow(ctx, resp, request)
+		w.follow(ctx, resp, p.request && p.headers == nil)
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
@@ -347,6 +373,24 @@ func (w *web) send(ctx context.Context, line []byte, request bool) (bool, error)
 		w.conn.take(body)
 	}
 	return true, nil
+}
+
+// maxRefusal is how much is read of an answer that is an error, in bytes.
+const maxRefusal = 64 << 10
+
+// refused is why a server has refused a message that says which version it is of: the error in its answer,
+// or otherwise. A server that doesn't know what it knew is another one now.
+func (w *web) refused(resp *http.Response, p parcel, otherwise error) error {
+	var m incoming
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	if err == nil && json.Unmarshal(body, &m) == nil && m.Error != nil {
+		otherwise = m.Error
+	}
+	if changed := m.Error == nil && errors.Is(otherwise, errStatus) || m.Error != nil && m.Error.Code == unsupportedVersion; changed && !p.probe {
+		w.conn.fail(errExpired)
+		return errExpired
+	}
+	return otherwise
 }
 
 // agree notes the version of the protocol that both speak.
@@ -364,7 +408,7 @@ func (w *web) close() {
 	if session != "" {
 		ctx, stop := context.WithTimeout(context.Background(), farewell)
 		defer stop()
-		if resp, err := w.do(ctx, http.MethodDelete, w.server.URL, nil, "*/*", ""); err == nil {
+		if resp, err := w.do(ctx, http.MethodDelete, w.server.URL, parcel{}, "*/*", ""); err == nil {
 			resp.Body.Close()
 		}
 	}

@@ -16,7 +16,15 @@
 //   - Headers, which may hold tokens, and the tokens of logins go to the server's own host only.
 //   - A call runs at most once: if the connection ends meanwhile, that is an error, and the
 //     next call connects again. After failures it waits longer and longer before it tries.
-//   - Nothing runs by itself: there are no timers, and no connection before there is need.
+//   - Nothing runs by itself: there is no connection before there is need, and what breaks of one is
+//     begun again a few times only.
+//
+// # Versions
+//
+// Since [newest] each request says which version it is of and what burin can do; a server asks in the result
+// of a request, which is sent again with the answers; and list changes come with a request that lasts as long as
+// the connection. Before, a connection began with a handshake, and the server sent requests of its own. A [conn]
+// speaks one or the other, which [Link.introduce] finds out.
 package mcp
 
 import (
@@ -34,7 +42,10 @@ import (
 	"github.com/burin-dev/burin/internal/prose"
 )
 
-// The versions of the protocol that are spoken, the newest first.
+// The versions of the protocol that are spoken. Since newest each request says which it is of; before, a
+// connection began with an agreement: versions are those, the newest first.
+const newest = "2026-07-28"
+
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // Limits of what a server can make burin keep.
@@ -251,13 +262,21 @@ type Result struct {
 
 // Error is an error that a server answers.
 type Error struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
 }
 
 func (e *Error) Error() string { return prose.Short(e.Message, 2000) }
 
-const methodNotFound = -32601
+// Codes of errors.
+const (
+	methodNotFound     = -32601
+	headerMismatch     = -32020
+	missingCapability  = -32021
+	unsupportedVersion = -32022
+	pageWanted         = -32042 // of 2025-11-25 only
+)
 
 // Errors of connections.
 var (
@@ -273,6 +292,8 @@ type LoginError struct {
 	Status string
 	Name   string   // of the server, if burin can log in; else a header is needed
 	Wanted []string // scopes that the login of now lacks
+
+	bare bool // no token was sent
 }
 
 func (e *LoginError) Error() string {

@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 }
 
 // program is the test's own program as a server.
-func program(more string) mcp.Server {
-	return mcp.Server{Name: "test", Type: mcp.Stdio, Command: os.Args[0], Args: []string{mcptest.Marker, more}, Env: map[string]string{"OWN": "given"}}
+func program(more string, how ...string) mcp.Server {
+	return mcp.Server{Name: "test", Type: mcp.Stdio, Command: os.Args[0], Args: append([]string{mcptest.Marker, more}, how...), Env: map[string]string{"OWN": "given"}}
 }
 
 func pool(t *testing.T, o mcp.Options) *mcp.Pool {
@@ -67,6 +67,8 @@ func TestTransports(t *testing.T) {
 	headers := map[string]string{"Authorization": "Bearer secret"}
 	for name, s := range map[string]mcp.Server{
 		"stdio": program("45"),
+		"older": program("45", "older"),
+		"new":   {Name: "test", Type: mcp.HTTP, URL: srv.URL + "/new", Headers: headers},
 		"http":  {Name: "test", Type: mcp.HTTP, URL: srv.URL + "/mcp", Headers: headers},
 		"sse":   {Name: "test", Type: mcp.SSE, URL: srv.URL + "/sse", Headers: headers},
 		"found": {Name: "test", Type: mcp.HTTP, URL: srv.URL + "/sse", Headers: headers}, // an older server at an address without a type

@@ -49,7 +49,7 @@ func (l *Link) askOffer(ctx context.Context, c *conn) {
 	}
 	l.mu.Lock()
 	l.offer = Offer{Resources: resources, Prompts: prompts}
-	k := kept{At: l.at, Tools: l.tools, Offer: l.offer}
+	k := kept{At: l.at, Tools: l.tools, Offer: l.offer, Spoke: l.spoke, SpokeAt: l.spokeAt}
 	l.mu.Unlock()
 	l.keep(k)
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,8 +129,10 @@ type Link struct {
 	at       time.Time       // when the server had them; zero: it is not known what it has
 	failures int
 	failed   time.Time
-	err      error  // of the last attempt
-	words    string // of a program that could not be talked to
+	err      error     // of the last attempt
+	words    string    // of a program that could not be talked to
+	spoke    string    // the version that was spoken last; "": it is not known
+	spokeAt  time.Time // when it was found out
 	watching map[int]func()
 	next     int
 	asking   sync.WaitGroup
@@ -234,11 +236,12 @@ func (l *Link) connect(ctx context.Context) (*conn, error) {
 	}
 	ctx, stop := context.WithTimeout(ctx, l.server.timeout())
 	defer stop()
-	c, err := l.dial(ctx)
-	var tools []Tool
-	if err == nil {
-		if tools, err = listTools(ctx, c); err != nil {
-			c.close()
+	older := l.older()
+	c, tools, err := meet(ctx, l)
+	if login := (*LoginError)(nil); err != nil && older && !errors.As(err, &login) {
+		l.forget() // perhaps it is a newer one now
+		if l.server.Type != Stdio && ctx.Err() == nil {
+			c, tools, err = meet(ctx, l)
 		}
 	}
 	l.mu.Lock()
@@ -265,9 +268,27 @@ func (l *Link) connect(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	l.conn, l.err, l.failures = c, nil, 0
+	if speaks := cmp.Or(c.stateless, c.agreed); speaks != l.spoke || l.pool.o.Now().Sub(l.spokeAt) >= memory {
+		l.spoke, l.spokeAt = speaks, l.pool.o.Now()
+	}
 	l.mu.Unlock()
 	l.learn(tools)
 	return c, nil
+}
+
+// meet connects and asks for the tools.
+func meet(ctx context.Context, l *Link) (*conn, []Tool, error) {
+	c, err := l.dial(ctx)
+	if err != nil {
+		return c, nil, err
+	}
+	tools, err := listTools(ctx, c)
+	if err != nil {
+		c.close()
+		return c, nil, err
+	}
+	c.followed(ctx)
+	return c, tools, nil
 }
 
 // explain says what went wrong in words that help.
@@ -287,13 +308,9 @@ func (l *Link) explain(ctx context.Context, c *conn, err error) error {
 // dial connects and introduces burin.
 func (l *Link) dial(ctx context.Context) (*conn, error) {
 	if l.server.Type == Stdio {
-		c := l.newConn()
-		if err := start(c, &l.server, l.dir, &l.pool.o); err != nil {
-			return nil, err
-		}
-		err := l.introduce(ctx, c, nil)
-		if err != nil {
-			c.close()
+		c, err := startUp(ctx, l, false)
+		if errors.Is(err, errLost) && ctx.Err() == nil { // some end with a question that they don't know
+			c, err = startUp(ctx, l, true)
 		}
 		return c, err
 	}
@@ -307,7 +324,10 @@ func (l *Link) dial(ctx context.Context) (*conn, error) {
 		w, err := reach(ctx, c, &l.server, l.pool.o, kind)
 		if err == nil {
 			if err = l.introduce(ctx, c, w); err == nil {
-				if kind != SSE {
+				switch {
+				case c.stateless != "":
+					subscribe(l, c)
+				case kind != SSE:
 					w.listen(ctx)
 				}
 				return c, nil
@@ -324,6 +344,31 @@ func (l *Link) dial(ctx context.Context) (*conn, error) {
 	return nil, first
 }
 
+// startUp starts a program and introduces burin, as to an older server or as to one of which nothing is known.
+func startUp(ctx context.Context, l *Link, older bool) (*conn, error) {
+	c := l.newConn()
+	if err := start(c, &l.server, l.dir, &l.pool.o); err != nil {
+		return nil, err
+	}
+	var err error
+	if older {
+		var said agreed
+		if said, err = c.initialize(ctx, &l.pool.o); err == nil {
+			err = begin(ctx, l, c, nil, said)
+		}
+	} else {
+		err = l.introduce(ctx, c, nil)
+	}
+	if err != nil {
+		c.close()
+		return c, err
+	}
+	if c.stateless != "" {
+		subscribe(l, c)
+	}
+	return c, nil
+}
+
 func (l *Link) newConn() *conn {
 	c := newConn()
 	c.asked = func(ctx context.Context, method string, params json.RawMessage) (any, *Error) {
@@ -331,22 +376,21 @@ func (l *Link) newConn() *conn {
 		case "ping":
 			return nil, nil
 		case "roots/list":
-			roots := []map[string]string{}
-			if l.dir != "" {
-				roots = append(roots, map[string]string{"uri": (&url.URL{Scheme: "file", Path: filepath.ToSlash(l.dir)}).String(), "name": filepath.Base(l.dir)})
-			}
-			return map[string]any{"roots": roots}, nil
+			return roots(l.dir), nil
 		}
 		return l.serve(ctx, c, method, params)
+	}
+	c.about = func(version, method string, caller *Caller) map[string]any {
+		return about(&l.pool.o, c, version, method, caller)
 	}
 	c.notified = func(method string, params json.RawMessage) {
 		switch method {
 		case "notifications/tools/list_changed":
 			l.refresh(c)
 		case "notifications/resources/list_changed", "notifications/prompts/list_changed":
-			l.mu.Lock()
-			l.offered = nil // it is asked again when somebody wants to know
-			l.mu.Unlock()
+			l.changed(c)
+		case "notifications/elicitation/complete":
+			c.completed(params)
 		case "notifications/message":
 			l.log.take(l.pool.o.Now(), params)
 		}
@@ -364,8 +408,8 @@ func (l *Link) refresh(c *conn) {
 }
 
 // hello is what burin says of itself.
-func hello(version string, sampling bool) any {
-	can := map[string]any{"roots": struct{}{}, "elicitation": map[string]any{"form": struct{}{}}}
+func hello(version string, sampling bool) map[string]any {
+	can := map[string]any{"roots": struct{}{}, "elicitation": elicits()}
 	if sampling {
 		can["sampling"] = struct{}{}
 	}
@@ -375,28 +419,30 @@ func hello(version string, sampling bool) any {
 	}
 }
 
-// introduce agrees on the version of the protocol.
-func (l *Link) introduce(ctx context.Context, c *conn, w *web) error {
-	var said struct {
-		ProtocolVersion string `json:"protocolVersion"`
-		Capabilities    struct {
-			Logging     json.RawMessage `json:"logging"`
-			Completions json.RawMessage `json:"completions"`
-		} `json:"capabilities"`
-	}
-	err := c.call(ctx, "initialize", hello(l.pool.o.Version, l.pool.o.Sampling), &said)
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(versions, said.ProtocolVersion) {
-		return fmt.Errorf("the server speaks version %q of the protocol; burin speaks %s", prose.Short(prose.Inline(said.ProtocolVersion), 40), strings.Join(versions, ", "))
+// agreed is what an older server says of itself.
+type agreed struct {
+	Version      string       `json:"protocolVersion"`
+	Capabilities capabilities `json:"capabilities"`
+}
+
+// initialize asks an older server what it speaks.
+func (c *conn) initialize(ctx context.Context, o *Options) (said agreed, err error) {
+	err = c.callFor(ctx, pending{silent: true}, "initialize", hello(o.Version, o.Sampling), &said)
+	return said, err
+}
+
+// begin begins to speak an older version of the protocol.
+func begin(ctx context.Context, l *Link, c *conn, w *web, said agreed) error {
+	if !slices.Contains(versions, said.Version) {
+		return errVersion(said.Version)
 	}
 	if w != nil {
-		w.agree(said.ProtocolVersion)
+		w.agree(said.Version)
 	}
+	c.agreed = said.Version
 	c.completes = said.Capabilities.Completions != nil
 	line, _ := json.Marshal(message{Version: "2.0", Method: "notifications/initialized"}) // it cannot fail
-	if _, err = c.send(ctx, line, false); err != nil {
+	if _, err := c.send(ctx, parcel{line: line}); err != nil {
 		return err
 	}
 	if said.Capabilities.Logging != nil { // some say nothing before they are asked to
@@ -463,8 +509,12 @@ func listTools(ctx context.Context, c *conn) ([]Tool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list its tools: %w", err)
 	}
+	_, over := c.transport.(*web)
 	all := []Tool{}
 	for _, t := range some {
+		if _, ok := parameters(t.InputSchema); !ok && over && c.stateless != "" {
+			continue // the protocol wants it left out: what its call would have to say can't be said
+		}
 		if t.Name != "" && len(t.Name) < 256 {
 			t.harmless()
 			all = append(all, t)
@@ -484,7 +534,7 @@ func (l *Link) learn(tools []Tool) {
 	if changed {
 		tell = l.watchers()
 	}
-	k := kept{At: now, Tools: tools, Offer: l.offer}
+	k := kept{At: now, Tools: tools, Offer: l.offer, Spoke: l.spoke, SpokeAt: l.spokeAt}
 	l.mu.Unlock()
 	l.keep(k)
 	for _, f := range tell {
@@ -501,6 +551,9 @@ type kept struct {
 	At    time.Time `json:"at"`
 	Tools []Tool    `json:"tools"`
 	Offer Offer     `json:"offer"`
+
+	Spoke   string    `json:"spoke,omitempty"`
+	SpokeAt time.Time `json:"spokeAt,omitzero"`
 }
 
 func (l *Link) file() string {
@@ -535,7 +588,7 @@ func (l *Link) remember() {
 	if err != nil || json.Unmarshal(text, &k) != nil {
 		return
 	}
-	l.tools, l.at, l.offer = k.Tools, k.At, k.Offer
+	l.tools, l.at, l.offer, l.spoke, l.spokeAt = k.Tools, k.At, k.Offer, k.Spoke, k.SpokeAt
 }
 
 // Call calls a tool for a caller; nil is one that gives nothing.
@@ -551,28 +604,38 @@ func (l *Link) Call(ctx context.Context, tool string, args json.RawMessage, call
 		caller = &Caller{}
 	}
 	var r Result
-	if err := l.askFor(ctx, c, caller, "tools/call", map[string]any{"name": tool, "arguments": args}, &r); err != nil {
+	params := map[string]any{"name": tool, "arguments": args}
+	w := pending{caller: caller, headers: headersFor(l, c, tool, args)}
+	err = l.askFor(ctx, c, w, "tools/call", params, &r)
+	if e := (*Error)(nil); errors.As(err, &e) && e.Code == headerMismatch { // it was not looked at
+		if tools, listed := listTools(ctx, c); listed == nil {
+			l.learn(tools)
+			w.headers = headersFor(l, c, tool, args)
+			err = l.askFor(ctx, c, w, "tools/call", params, &r)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &r, nil
 }
 
 // ask makes a request within the server's time.
-func (l *Link) ask(ctx context.Context, c *conn, method string, params, result any) error {
-	return l.askFor(ctx, c, nil, method, params, result)
+func (l *Link) ask(ctx context.Context, c *conn, method string, params map[string]any, result any) error {
+	return l.askFor(ctx, c, pending{}, method, params, result)
 }
 
 // askFor makes a request for a caller, within the server's time.
-func (l *Link) askFor(ctx context.Context, c *conn, caller *Caller, method string, params, result any) error {
+func (l *Link) askFor(ctx context.Context, c *conn, w pending, method string, params map[string]any, result any) error {
 	limited, stop := context.WithCancel(ctx)
 	defer stop()
 	clock := newClock(l.server.timeout(), stop)
 	defer clock.stop()
-	w := pending{}
-	if caller != nil {
-		w.caller, w.clock, w.life = caller, clock, limited
+	w.clock, w.life = clock, limited
+	err := l.rounds(limited, c, w, method, params, result)
+	for try := 1; c.pagesFor(limited, &w, err, try); try++ {
+		err = l.rounds(limited, c, w, method, params, result)
 	}
-	err := c.callFor(limited, w, method, params, result)
 	switch {
 	case err == nil:
 		return nil

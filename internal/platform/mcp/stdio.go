@@ -126,10 +126,10 @@ func (p *pipes) read(c *conn, out io.Reader) {
 	c.fail(why)
 }
 
-func (p *pipes) send(_ context.Context, line []byte, _ bool) (bool, error) {
+func (p *pipes) send(_ context.Context, m parcel) (bool, error) {
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	_, err := p.in.Write(append(line, '\n'))
+	_, err := p.in.Write(append(m.line, '\n'))
 	if err != nil {
 		return false, errEnded
 	}

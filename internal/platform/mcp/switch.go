@@ -24,6 +24,7 @@ type Status struct {
 	Retry time.Time // of Failed: before that calls give the same error
 	At    time.Time // when the server had its tools; zero: it was never asked
 	Tools []Tool    // all that the server had last, those that aren't used too; they must not be changed
+	Spoke string    // the version of the protocol that it spoke last; "": it is not known
 }
 
 // Status says how the link is. It asks nobody, and of a link that was off from the beginning it
@@ -34,7 +35,7 @@ func (l *Link) Status() Status {
 	if l.off && l.at.IsZero() {
 		l.remember()
 	}
-	s := Status{At: l.at, Tools: l.tools, State: Idle, Err: l.err}
+	s := Status{At: l.at, Tools: l.tools, State: Idle, Err: l.err, Spoke: l.spoke}
 	login := (*LoginError)(nil)
 	switch {
 	case l.off:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,17 +86,40 @@ func progress(p mcp.Progress) string {
 const (
 	agree  = "Agree"
 	refuse = "Refuse"
+	opened = "I have opened it"
 )
 
+// page is what a person reads of a page that a server wants opened: all of its address, and where it leads.
+// Nobody else opens it.
+func page(address string) string {
+	u, err := url.Parse(address)
+	if address == "" || err != nil {
+		return ""
+	}
+	text := "It wants you to open this page in your browser:\n\n" + address + "\n\nIts host is " + u.Host +
+		". Open it only if you trust that. burin doesn't open it, and learns nothing of what you do there."
+	if strings.Contains(strings.ToLower(u.Host), "xn--") {
+		text += "\nCareful: the host has letters of other scripts, which can look like those of another host."
+	}
+	if u.Scheme != "https" {
+		text += "\nCareful: what you write there is not encrypted on its way."
+	}
+	return text
+}
+
 // elicit has a person fill in a form: a question for each field. What the person leaves out gets
-// the field's default.
+// the field's default. For a page it is one question, which the person answers after opening it.
 func elicit(ctx context.Context, person Person, server, call string, form mcp.Form) (mcp.Answer, error) {
 	var questions []Question
 	for i := range form.Fields {
 		questions = append(questions, asked(&form.Fields[i]))
 	}
+	yes := agree
+	if form.URL != "" {
+		yes = opened
+	}
 	if len(questions) == 0 {
-		questions = []Question{{Options: []string{agree, refuse}, Recommended: -1}}
+		questions = []Question{{Text: page(form.URL), Options: []string{yes, refuse}, Recommended: -1}}
 	}
 	wrong := ""
 	for range maxAsks {
@@ -111,7 +135,11 @@ func elicit(ctx context.Context, person Person, server, call string, form mcp.Fo
 			return mcp.Answer{}, err
 		}
 		if len(form.Fields) == 0 {
-			if slices.Contains(replies[0].Selected, agree) {
+			switch {
+			case !slices.Contains(replies[0].Selected, yes):
+			case form.URL != "":
+				return mcp.Answer{Action: mcp.Accept}, nil
+			default:
 				return mcp.Answer{Action: mcp.Accept, Content: map[string]any{}}, nil
 			}
 			return mcp.Answer{Action: mcp.Decline}, nil

@@ -28,6 +28,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,6 +86,7 @@ type Kit struct {
 	searching *tool.Tool      // nil: all are sent
 	index     *index          // nil: to be made
 	set       Set             // nil: the session is not open yet
+	told      map[string]bool // logins that the person knows are missing
 }
 
 // entry is a tool of a server.
@@ -218,6 +220,28 @@ func (k *Kit) tell(err error) {
 	}
 }
 
+// lacks tells the person which login a call needs, or needs more of: once, as the model may try again.
+func (k *Kit) lacks(err error) {
+	login := (*mcp.LoginError)(nil)
+	if !errors.As(err, &login) || login.Name == "" || k.o.Warn == nil {
+		return
+	}
+	line := fmt.Sprintf("MCP server %s wants a login: burin mcp login %s", login.Name, login.Name)
+	if len(login.Wanted) > 0 {
+		line = fmt.Sprintf("MCP server %s wants a login that allows %s: burin mcp login %s", login.Name, prose.Short(prose.Inline(strings.Join(login.Wanted, " ")), 200), login.Name)
+	}
+	k.mu.Lock()
+	told := k.told[line]
+	if k.told == nil {
+		k.told = map[string]bool{}
+	}
+	k.told[line] = true
+	k.mu.Unlock()
+	if !told {
+		k.o.Warn(line)
+	}
+}
+
 // hashed is text in the characters that names may have, at most so long. What that changes gets
 // a hash of the whole.
 func hashed(text string, most int, also bool) string {
@@ -276,6 +300,7 @@ func (k *Kit) tool(l *mcp.Link, t mcp.Tool) *tool.Tool {
 				if ctx.Err() != nil {
 					return nil, err
 				}
+				k.lacks(err)
 				return nil, fmt.Errorf("MCP server %s: %w", server, err)
 			}
 			return k.result(r), nil

@@ -14,7 +14,9 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,8 +26,8 @@ import (
 const Marker = "mcptest-server"
 
 // Main is a server over standard input and output if the process was started as one, and then
-// does not return. The argument after the marker is the number of further tools, and the next one is
-// "asking" for those of [Asking].
+// does not return. The argument after the marker is the number of further tools, and the next ones are
+// "asking" for the tools of [Asking], and "older" for a server that speaks no version without a handshake.
 func Main() {
 	if len(os.Args) < 2 || os.Args[1] != Marker {
 		return
@@ -36,8 +38,12 @@ func Main() {
 	}
 	fmt.Println("this line is no message") // as some programs do
 	fmt.Fprintln(os.Stderr, "a word of the server")
-	s := New(more)
-	if len(os.Args) > 3 && os.Args[3] == "asking" {
+	var versions []string
+	if slices.Contains(os.Args, "older") {
+		versions = Older()
+	}
+	s := New(more, versions...)
+	if slices.Contains(os.Args, "asking") {
 		Asking(s)
 	}
 	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
@@ -81,10 +87,16 @@ func say(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// New makes a server. Its tools are echo, which is read-only, environment, picture, fail, grow
-// (which adds the tool grown), stop and so many others.
-func New(more int) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "mcptest", Version: "1"}, &mcp.ServerOptions{CompletionHandler: propose})
+// Older are the versions of the protocol in which a connection begins with a handshake.
+func Older() []string { return []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} }
+
+// Newest is the version in which each request says what it speaks.
+const Newest = "2026-07-28"
+
+// New makes a server that speaks these versions of the protocol; none are all. Its tools are echo, which is
+// read-only, environment, picture, fail, grow (which adds the tool grown), stop and so many others.
+func New(more int, versions ...string) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "mcptest", Version: "1"}, &mcp.ServerOptions{CompletionHandler: propose, SupportedProtocolVersions: versions})
 	type handler = func(context.Context, *mcp.CallToolRequest, words) (*mcp.CallToolResult, any, error)
 	add := func(name, description string, reads bool, h handler) {
 		t := &mcp.Tool{Name: name, Description: description}
@@ -152,8 +164,8 @@ func New(more int) *mcp.Server {
 	return s
 }
 
-// HTTP serves a server at /mcp, and over the older kind of HTTP at /sse. With a token, requests
-// need it.
+// HTTP serves a server at /mcp, and over the older kind of HTTP at /sse; at /new one that speaks the newest
+// version only. With those of [Asking] they are at /asking and /newasking. With a token, requests need it.
 func HTTP(more int, token string) http.Handler {
 	s := New(more)
 	get := func(*http.Request) *mcp.Server { return s }
@@ -161,6 +173,13 @@ func HTTP(more int, token string) http.Handler {
 	asking := New(more)
 	Asking(asking)
 	mux.Handle("/asking", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return asking }, nil))
+	for path, s := range map[string]*mcp.Server{"/new": New(more, Newest), "/newasking": New(more, Newest)} {
+		if path == "/newasking" {
+			Asking(s)
+		}
+		mux.Handle(path, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+			&mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}))
+	}
 	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(get, nil))
 	mux.Handle("/sse", mcp.NewSSEHandler(get, nil))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -180,13 +199,40 @@ const Form = `{"type": "object", "required": ["name"], "properties": {
 	"days": {"type": "array", "items": {"enum": ["mon", "tue", "wed"], "type": "string"}, "maxItems": 2},
 	"sure": {"type": "boolean", "default": true}}}`
 
-// Asking adds tools that want something of the client while they run: fill a form, sample a model,
+// Page is the page that the tool open wants opened.
+const Page = "https://pages.example.com/connect?to=calendar"
+
+// Asking adds tools that want something of the client while they run: fill a form, sample a model, open a page,
 // steps (which tells its progress ten times), note (which logs), and abandon, which takes back a question.
 func Asking(s *mcp.Server) {
 	type handler = func(context.Context, *mcp.CallToolRequest, words) (*mcp.CallToolResult, any, error)
 	add := func(name string, h handler) { mcp.AddTool(s, &mcp.Tool{Name: name}, h) }
+	// ask wants something in the result of a call in the newest version, whose client calls again with the answer.
+	ask := func(r *mcp.CallToolRequest, what mcp.InputRequest) (mcp.InputResponse, *mcp.CallToolResult, error) {
+		if answer := r.Params.InputResponses["it"]; answer != nil {
+			if r.Params.RequestState != "a state" {
+				return nil, nil, fmt.Errorf("the state is %q", r.Params.RequestState)
+			}
+			return answer, nil, nil
+		}
+		return nil, &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"it": what}, RequestState: "a state"}, nil
+	}
 	add("fill", func(ctx context.Context, r *mcp.CallToolRequest, _ words) (*mcp.CallToolResult, any, error) {
-		a, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Who are you?", RequestedSchema: json.RawMessage(Form)})
+		form := &mcp.ElicitParams{Message: "Who are you?", RequestedSchema: json.RawMessage(Form)}
+		var a *mcp.ElicitResult
+		var err error
+		if r.ProtocolVersion() < Newest {
+			a, err = r.Session.Elicit(ctx, form)
+		} else {
+			if can := r.ClientCapabilities().Elicitation; can == nil {
+				return say("nobody can answer"), nil, nil
+			}
+			answer, again, wrong := ask(r, form)
+			if again != nil || wrong != nil {
+				return again, nil, wrong
+			}
+			a = answer.(*mcp.ElicitResult)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -194,13 +240,47 @@ func Asking(s *mcp.Server) {
 		return say(a.Action + " " + string(text)), nil, err
 	})
 	add("sample", func(ctx context.Context, r *mcp.CallToolRequest, in words) (*mcp.CallToolResult, any, error) {
-		a, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{
+		question := &mcp.CreateMessageParams{
 			MaxTokens: 100, SystemPrompt: "Be brief.", Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: in.Text}}},
-		})
+		}
+		if r.ProtocolVersion() >= Newest {
+			if r.ClientCapabilities().Sampling == nil {
+				return nil, nil, fmt.Errorf("the client does not support sampling")
+			}
+			answer, again, err := ask(r, question)
+			if again != nil || err != nil {
+				return again, nil, err
+			}
+			a := answer.(*mcp.CreateMessageWithToolsResult)
+			return say(a.Model + " says " + a.Content[0].(*mcp.TextContent).Text), nil, nil
+		}
+		a, err := r.Session.CreateMessage(ctx, question)
 		if err != nil {
 			return nil, nil, err
 		}
 		return say(a.Model + " says " + a.Content.(*mcp.TextContent).Text), nil, nil
+	})
+	add("open", func(ctx context.Context, r *mcp.CallToolRequest, _ words) (*mcp.CallToolResult, any, error) {
+		page := &mcp.ElicitParams{Mode: "url", Message: "Connect your calendar.", URL: Page, ElicitationID: "a page"}
+		if r.ProtocolVersion() >= Newest {
+			answer, again, err := ask(r, page)
+			if again != nil || err != nil {
+				return again, nil, err
+			}
+			return say("page: " + answer.(*mcp.ElicitResult).Action), nil, nil
+		}
+		a, err := r.Session.Elicit(ctx, page)
+		if err != nil {
+			return nil, nil, err
+		}
+		return say("page: " + a.Action), nil, nil
+	})
+	var visited atomic.Int32
+	add("connect", func(_ context.Context, r *mcp.CallToolRequest, _ words) (*mcp.CallToolResult, any, error) {
+		if r.ProtocolVersion() < Newest && visited.Add(1)%2 == 1 {
+			return nil, nil, mcp.URLElicitationRequiredError([]*mcp.ElicitParams{{Mode: "url", Message: "Connect your calendar.", URL: Page, ElicitationID: "another page"}})
+		}
+		return say("connected"), nil, nil
 	})
 	add("steps", func(ctx context.Context, r *mcp.CallToolRequest, _ words) (*mcp.CallToolResult, any, error) {
 		for i := range 10 {
