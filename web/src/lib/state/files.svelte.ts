@@ -51,6 +51,8 @@ export class Files {
   /** Grows with each list that was read, and with each change of drafts. */
   lists = $state(0);
   drafts = $state(0);
+  /** The path that is shown: the folders above it are read, open or not. */
+  current = "";
   /** What is being uploaded. */
   upload = $state.raw<{ done: number; total: number; name: string; stop: () => void }>();
   private reading: Promise<void> | undefined;
@@ -110,10 +112,8 @@ export class Files {
 
   private async readOpen() {
     try {
-      const want = [...this.open].filter((at) => this.visible(at));
-      const [all, usage] = await Promise.all([want.length > AT_ONCE ? this.everything() : this.some(want), this.app.client.call("GET /v1/projects/{id}/files/usage", { id: this.project })]);
-      const gone = want.filter((at) => !all.has(at));
-      if (gone.length > 0) this.open = new Set([...this.open].filter((at) => !gone.some((g) => inside(at, g))));
+      const many = [...this.open].filter((at) => this.visible(at)).length > AT_ONCE;
+      const [all, usage] = await Promise.all([many ? this.everything() : this.some(), this.app.client.call("GET /v1/projects/{id}/files/usage", { id: this.project })]);
       this.folders = all;
       this.usage = usage;
       this.problem = "";
@@ -127,18 +127,20 @@ export class Files {
     return at === "/" || (this.open.has(folderOf(at)) && this.visible(folderOf(at)));
   }
 
-  private async some(want: string[]): Promise<Map<string, Kept[]>> {
-    const lists = await Promise.all(
-      want.map(async (path): Promise<[string, Kept[]] | undefined> => {
-        try {
-          return [path, this.sorted((await this.list({ path })).files ?? [])];
-        } catch (error) {
-          if (error instanceof Failure && (error.status === 404 || error.status === 409) && path !== "/") return undefined; // it was deleted, or a file took its place
-          throw error;
-        }
-      }),
-    );
-    return new Map(lists.filter((l) => l !== undefined));
+  /** some reads the open folders from the top, and those above what is shown: only folders that are there are asked for. */
+  private async some(): Promise<Map<string, Kept[]>> {
+    const all = new Map<string, Kept[]>();
+    const read = async (path: string): Promise<void> => {
+      try {
+        all.set(path, this.sorted((await this.list({ path })).files ?? []));
+      } catch (error) {
+        if (error instanceof Failure && (error.status === 404 || error.status === 409) && path !== "/") return; // it was deleted just now
+        throw error;
+      }
+      await Promise.all(all.get(path)!.filter((o) => isFolder(o) && (this.open.has(o.path) || (o.path !== this.current && inside(this.current, o.path)))).map((o) => read(o.path)));
+    };
+    await read("/");
+    return all;
   }
 
   private async everything(): Promise<Map<string, Kept[]>> {
@@ -208,6 +210,7 @@ export class Files {
 
   /** reveal opens the folders above a path, and shows as many rows as it takes. */
   async reveal(path: string) {
+    this.current = path;
     const now = new Set(this.open);
     for (let at = folderOf(path); at !== "/"; at = folderOf(at)) now.add(at);
     if (now.size > this.open.size) {
@@ -255,10 +258,11 @@ export class Files {
       await this.app.client.call("POST /v1/projects/{id}/files/rename", { id: this.project, body: { from, to } });
       const moved = (path: string) => (inside(path, from) ? to + path.slice(from.length) : path);
       this.setOpen(new Set([...this.open].map(moved)));
-      const draft = this.draft(from);
-      if (draft) {
-        this.keep(from, undefined);
-        this.keep(to, draft);
+      for (const at of new Set([from, this.current])) {
+        const draft = inside(at, from) ? this.draft(at) : undefined;
+        if (!draft) continue;
+        this.keep(at, undefined);
+        this.keep(moved(at), draft);
       }
     });
   }
@@ -302,10 +306,11 @@ export class Files {
     const at = (name: string) => (this.upload = { done, total: files.length, name, stop: () => stop.abort() });
     at("");
     const most = this.usage?.maxFile ?? Infinity;
-    for (const path of folders) {
-      await this.app.client.call("POST /v1/projects/{id}/files/mkdir", { id: this.project, body: { path } }).catch((error: unknown) => {
-        if (!(error instanceof Failure && error.code === "DIR_EXISTS")) failed.push(`${nameOf(path)}: ${messageOf(error)}`);
-      });
+    const empty = folders.filter((at) => !files.some((o) => inside(o.path, at)) && !folders.some((o) => o !== at && inside(o, at)));
+    const there = empty.length > 0 ? new Set((await this.all().catch(() => [])).map((o) => o.path)) : undefined;
+    for (const path of empty) {
+      if (there?.has(path)) continue;
+      await this.app.client.call("POST /v1/projects/{id}/files/mkdir", { id: this.project, body: { path } }).catch((error: unknown) => failed.push(`${nameOf(path)}: ${messageOf(error)}`));
     }
     const work = async () => {
       for (let one = rest.shift(); one && !stop.signal.aborted; one = rest.shift()) {
