@@ -34,7 +34,7 @@ export const versionOf = (tag: string): number => Number(/\.(\d+)"/.exec(tag)?.[
 
 /** freely gives a name that isn't taken: name (2).txt */
 export function freely(path: string, taken: (path: string) => boolean): string {
-  const [, stem, ext] = /^(.*?)(\.[^./]*)?$/.exec(nameOf(path))!;
+  const [, stem, ext] = /^(.+?)(\.[^./]*)?$/.exec(nameOf(path))!;
   for (let n = 2; ; n++) {
     const to = join(folderOf(path), `${stem} (${n})${ext ?? ""}`);
     if (!taken(to)) return to;
@@ -83,7 +83,6 @@ export class Files {
     return () => {
       this.app.listeners.delete(key);
       clearTimeout(this.waiting);
-      this.upload?.stop();
     };
   }
 
@@ -210,7 +209,6 @@ export class Files {
 
   /** reveal opens the folders above a path, and shows as many rows as it takes. */
   async reveal(path: string) {
-    this.current = path;
     const now = new Set(this.open);
     for (let at = folderOf(path); at !== "/"; at = folderOf(at)) now.add(at);
     if (now.size > this.open.size) {
