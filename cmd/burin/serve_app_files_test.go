@@ -37,8 +37,9 @@ func TestServeAppProjectFiles(t *testing.T) {
 				call := func(content string) llmtest.Turn {
 					return llmtest.Turn{Events: slices.Concat(llmtest.Call("c1", "write", fmt.Sprintf(`{"path":"trip/model.md","content":%q}`, content)), llmtest.Stop(llm.StopToolUse, used))}
 				}
+				read := llmtest.Turn{Events: slices.Concat(llmtest.Call("c0", "read", `{"path":"trip/model.md"}`), llmtest.Stop(llm.StopToolUse, used))}
 				say := llmtest.Turn{Events: slices.Concat(llmtest.Say("Written."), llmtest.Stop(llm.StopEnd, used))}
-				v := &filesVisit{appVisit: app(t, []llmtest.Turn{call("# From the model\n"), say, call("# From the model\n\nOnce more.\n"), say}, size[0], size[1], dark), phone: size[0] < 600}
+				v := &filesVisit{appVisit: app(t, []llmtest.Turn{call("# From the model\n"), say, read, call("# From the model\n\nOnce more.\n"), say}, size[0], size[1], dark), phone: size[0] < 600}
 				v.name = "files-" + v.name
 				var made struct{ ID string }
 				v.c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Trip"}, &made)
@@ -178,7 +179,7 @@ func (v *filesVisit) opens() {
 	v.shows("source", "**train**")
 	if v.phone {
 		v.presses(".pane button", "All files")
-		b.Until(`document.querySelector('.list').offsetParent && !location.hash`)
+		b.Until(`document.querySelector('.list').offsetParent && location.hash === '#/trip'`)
 	}
 	b.Eval(row("/map.png")+`.click()`, nil)
 	b.Until(`document.querySelector('.picture img')?.naturalWidth === 120`)
@@ -285,7 +286,7 @@ func (v *filesVisit) manages() {
 	v.shown("/code")
 	v.presses(".list .head button", "New file")
 	b.Until(`document.activeElement.id === 'files-name'`)
-	v.shows("new", "Top level")
+	v.shows("new", "New file")
 	b.Write("data.bin")
 	b.Press("Enter")
 	b.Until(`document.querySelector('#files-problem').innerText.includes('taken')`)
@@ -319,7 +320,7 @@ func (v *filesVisit) manages() {
 
 	v.act("/lists", "Delete")
 	b.Until(`!` + row("/lists"))
-	v.presses(".toast button", "Undo")
+	v.presses(".toast:last-child button", "Undo")
 	v.shown("/lists")
 	v.holds("/lists/old/bags.txt", "", "a hat")
 	v.act("/lists", "Delete")
@@ -334,9 +335,11 @@ func (v *filesVisit) manages() {
 	b.Until(`document.querySelector('.trash')?.innerText.includes('Replaced files')`)
 	v.shows("trash", "lists", "with 2 files and folders", "data.bin")
 	v.presses(".trash button", "Restore lists")
-	v.holdsSoon("/lists/old/bags.txt", "a hat")
+	b.Until(`document.querySelector('.toasts').innerText.includes('lists restored')`)
+	v.holds("/lists/old/bags.txt", "", "a hat")
 	v.presses(".trash button", "Restore data.bin")
-	v.holdsSoon("/data (2).bin", "\x00\x01\x02")
+	b.Until(`document.querySelector('.toasts').innerText.includes('data (2).bin restored')`)
+	v.holds("/data (2).bin", "", "\x00\x01\x02")
 	v.presses(".trash button", "Delete note.txt for good")
 	b.Until(`document.querySelector('.trash [role=alert]')`)
 	v.shows("purge", "This can't be undone")
@@ -354,13 +357,6 @@ func (v *filesVisit) manages() {
 			v.t.Errorf("something deleted is still there: %+v", left)
 		}
 	}
-}
-
-// holdsSoon waits until a file is there.
-func (v *filesVisit) holdsSoon(path, want string) {
-	v.t.Helper()
-	v.b.Until(fmt.Sprintf(`fetch(%q).then((r) => r.status === 200)`, v.project+"/files/versions?path="+url.QueryEscape(path)))
-	v.holds(path, "", want)
 }
 
 // brings drops files and folders of the machine, moves one with the pointer, and takes all as an archive.
@@ -410,7 +406,8 @@ func (v *filesVisit) brings() {
 		to.dispatchEvent(new DragEvent('dragover', {dataTransfer: data, bubbles: true, cancelable: true}));
 		to.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
 	})()`, nil)
-	v.holdsSoonAt("/trip/map.png")
+	b.Until(`document.querySelector('.toasts').innerText.includes('map.png moved to /trip.')`)
+	v.c.send(http.StatusOK, "GET", v.project+"/files/versions?path=/trip/map.png", "", nil)
 	var link string
 	b.Eval(`document.querySelector('#files-more').click()`, nil)
 	b.Until(`document.querySelector('.holds .menu a[download]')`)
@@ -425,11 +422,6 @@ func (v *filesVisit) brings() {
 	}
 	b.Press("Escape")
 	b.Until(`!document.querySelector('.holds .menu')`)
-}
-
-func (v *filesVisit) holdsSoonAt(path string) {
-	v.t.Helper()
-	v.b.Until(fmt.Sprintf(`fetch(%q).then((r) => r.status === 200)`, v.project+"/files/versions?path="+url.QueryEscape(path)))
 }
 
 // follows sees what the model of a chat writes, in the list and in the file that is open.
