@@ -330,7 +330,7 @@ func TestServeAppGerman(t *testing.T) {
 			v.shows("files-editing", "Sichern", "Deine Änderungen sind noch nicht gesichert")
 			v.presses("article .bar button", "Verwerfen")
 			b.Until(`!document.querySelector('article textarea')`)
-			b.Open(v.c.url + "/p/" + projects[0].ID + "/files#trash")
+			b.Eval(`location.hash = 'trash'`, nil)
 			b.Until(`document.querySelector('.trash')?.innerText.includes('leer')`)
 			v.shows("files-trash", "Papierkorb")
 			b.Open(v.c.url + "/chats")

@@ -788,6 +788,7 @@ const files: Record<keyof typeof filesEn, string> = {
   "none.about": "Lege welche an, lade sie hoch, oder lege Dateien und Ordner hier ab. Auch Modelle schreiben hier.",
   rest: "Mehr zeigen (noch {n})",
   "rest.one": "Mehr zeigen (noch 1)",
+  "usage.one": "1 Datei oder Ordner, {size} mit alten Versionen",
   usage: "{n} Dateien und Ordner, {size} mit alten Versionen",
   choose: "Wähle eine Datei, um sie hier zu sehen.",
   "choose.about": "Lege Dateien und Ordner irgendwo hier ab, um sie hochzuladen. Frühere Versionen bleiben, Gelöschtes kommt in den Papierkorb.",

@@ -46,6 +46,7 @@ export const filesEn = {
   "none.about": "Create or upload some, or drop files and folders here. Models write here, too.",
   rest: "Show more ({n} left)",
   "rest.one": "Show more (1 left)",
+  "usage.one": "1 file or folder, {size} with old versions",
   usage: "{n} files and folders, {size} with old versions",
   choose: "Choose a file to see it here.",
   "choose.about": "Drop files and folders anywhere to upload them. Earlier versions are kept, and what is deleted goes to the trash.",
