@@ -425,9 +425,15 @@ func (v *filesVisit) brings() {
 	b.Until(`!document.querySelector('.holds .menu')`)
 }
 
-// follows sees what the model of a chat writes, in the list and in the file that is open.
+// follows sees what others write and what the model of a chat does, in the list and in the file that is open.
 func (v *filesVisit) follows() {
 	b := v.b
+	v.put("/trip/live.txt", "state")
+	v.visit("/trip/live.txt")
+	for n := range 5 { // the first may come with the lists that a page reads at its beginning
+		v.put("/trip/live.txt", fmt.Sprintf("state %d", n))
+		b.Until(fmt.Sprintf(`document.querySelector('.text')?.innerText.includes('state %d')`, n))
+	}
 	b.Open("about:blank")
 	b.Open(v.c.url + "/p/" + v.id + "/files#/trip")
 	v.shown("/trip/day 1.md")

@@ -10,6 +10,7 @@ import type { App } from "./app.svelte";
 export const STEP = 300; // rows of a folder that are shown at first, and more at a time
 const MOST = 10_000; // files that a project has at most
 const AT_ONCE = 8; // folders that are read one by one; of more, everything is read in one go
+const WHOLE = 1000; // files of a project that is read in one go anyway: that is all of one moment, with no folder that has gone meanwhile
 const UPLOADS = 3; // at a time
 const OPENED = 200; // folders that the browser remembers as open
 
@@ -111,8 +112,10 @@ export class Files {
 
   private async readOpen() {
     try {
-      const many = [...this.open].filter((at) => this.visible(at)).length > AT_ONCE;
-      const [all, usage] = await Promise.all([many ? this.everything() : this.some(), this.app.client.call("GET /v1/projects/{id}/files/usage", { id: this.project })]);
+      const open = [...this.open].filter((at) => this.visible(at)).length;
+      const deep = open > 1 || folderOf(this.current) !== "/";
+      const whole = open > AT_ONCE || (deep && (this.usage?.files ?? Infinity) <= WHOLE);
+      const [all, usage] = await Promise.all([whole ? this.everything() : this.some(), this.app.client.call("GET /v1/projects/{id}/files/usage", { id: this.project })]);
       this.folders = all;
       this.usage = usage;
       this.problem = "";
