@@ -321,6 +321,7 @@ func (v *filesVisit) manages() {
 
 	v.act("/lists", "Delete")
 	b.Until(`!` + row("/lists"))
+	b.Until(`document.querySelector('.toast:last-child')?.innerText.includes('lists deleted')`)
 	v.presses(".toast:last-child button", "Undo")
 	v.shown("/lists")
 	v.holds("/lists/old/bags.txt", "", "a hat")
