@@ -3,12 +3,14 @@ package project_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -121,7 +123,8 @@ func testWatch(t *testing.T, db *store.DB, s *project.Store) {
 	hears := func(what string, wait time.Duration) bool {
 		ctx, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
-		return w.Next(ctx) == nil
+		_, err := w.Next(ctx)
+		return err == nil
 	}
 	c := must[project.Chat](t)(project.NewTemporaryChat(ctx, s, "ann", "", project.About{}))
 	if !hears("a chat", 10*time.Second) {
@@ -133,6 +136,13 @@ func testWatch(t *testing.T, db *store.DB, s *project.Store) {
 	must[project.Chat](t)(s.NewChat(ctx, "bob", "", project.About{}))
 	if hears("another's chat", 20*time.Millisecond) {
 		t.Error("somebody heard of another one's chat")
+	}
+	files := must[*vfs.Tree](t)(s.Files(ctx, "ann", c.Project))
+	if err := files.Mkdir(ctx, "/notes"); err != nil {
+		t.Fatal(err)
+	}
+	if news := must[project.Change](t)(w.Next(ctx)); !slices.Equal(news.Files, []string{c.Project}) || news.Lists {
+		t.Errorf("of a new folder was said: %+v", news)
 	}
 	must[project.Chat](t)(s.SetChat(ctx, "ann", c.ID, 0, "", func(a *project.About) error { a.Seen = time.Now(); return nil }))
 	if !hears("what was seen", 10*time.Second) {

@@ -481,7 +481,7 @@ func (s *Store) Files(ctx context.Context, person, id string) (*vfs.Tree, error)
 	if s.Fits != nil {
 		tree = vfs.Within(tree, func(ctx context.Context, q store.Querier) error { return s.Fits(ctx, q, person) })
 	}
-	return tree, nil
+	return vfs.Telling(tree, func() { filesChanged(s, person, id) }), nil
 }
 
 // Forget takes the files of a person out of memory, as when their keys are locked.

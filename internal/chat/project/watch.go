@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -15,13 +16,24 @@ type watchers struct {
 	all map[string]map[*Watcher]bool // by person
 }
 
-// Watcher hears that what a person's lists have has changed: their projects, chats or preferences.
+// Watcher hears that what a person's lists have has changed: their projects, chats or preferences,
+// and that files of their projects have.
 type Watcher struct {
 	s      *Store
 	person string
 	told   chan struct{}
-	stamp  [4]int64 // of the last look, where several servers share the database
+	news   Change   // that Next has not given yet; guarded by the store's watchers
+	stamp  [5]int64 // of the last look, where several servers share the database
 }
+
+// Change is what may have changed.
+type Change struct {
+	Lists bool     // projects, chats or preferences; where other servers change the database, files too
+	Files []string // the projects whose files have changed
+}
+
+// maxProjectsTold bounds the projects in a change. Of more, Lists is said.
+const maxProjectsTold = 100
 
 // Watch begins to hear of changes of a person's lists, until Leave.
 func Watch(s *Store, person string) *Watcher {
@@ -50,9 +62,27 @@ func (w *Watcher) Leave() {
 
 // Changed tells those who watch a person's lists that they have changed.
 func Changed(s *Store, person string) {
+	tell(s, person, func(c *Change) { c.Lists = true })
+}
+
+// filesChanged tells them that files of a project have.
+func filesChanged(s *Store, person, project string) {
+	tell(s, person, func(c *Change) {
+		switch {
+		case slices.Contains(c.Files, project):
+		case len(c.Files) < maxProjectsTold:
+			c.Files = append(c.Files, project)
+		default:
+			c.Lists = true
+		}
+	})
+}
+
+func tell(s *Store, person string, what func(c *Change)) {
 	s.watchers.mu.Lock()
 	defer s.watchers.mu.Unlock()
 	for w := range s.watchers.all[person] {
+		what(&w.news)
 		select {
 		case w.told <- struct{}{}:
 		default: // it will look anyway
@@ -60,14 +90,23 @@ func Changed(s *Store, person string) {
 	}
 }
 
+// take gives what was told since the last time.
+func (w *Watcher) take() Change {
+	w.s.watchers.mu.Lock()
+	defer w.s.watchers.mu.Unlock()
+	news := w.news
+	w.news = Change{}
+	return news
+}
+
 // Next waits for a change after the last one. Changes at a time are one.
-func (w *Watcher) Next(ctx context.Context) error {
+func (w *Watcher) Next(ctx context.Context) (Change, error) {
 	if !w.s.db.Server() {
 		select {
 		case <-w.told:
-			return nil
+			return w.take(), nil
 		case <-ctx.Done():
-			return ctx.Err()
+			return Change{}, ctx.Err()
 		}
 	}
 	for {
@@ -75,26 +114,27 @@ func (w *Watcher) Next(ctx context.Context) error {
 		select {
 		case <-w.told:
 			late.Stop()
+			news := w.take()
 			w.stamp, _ = w.look(ctx) // without it, the next look is a change once more
-			return nil
+			return news, nil
 		case <-late.C:
 		case <-ctx.Done():
 			late.Stop()
-			return ctx.Err()
+			return Change{}, ctx.Err()
 		}
 		now, err := w.look(ctx)
 		if err != nil || now == w.stamp {
 			continue // a database that is away has no news
 		}
-		first := w.stamp == [4]int64{}
+		first := w.stamp == [5]int64{}
 		if w.stamp = now; !first {
-			return nil
+			return Change{Lists: true}, nil
 		}
 	}
 }
 
 // look is what differs after each change of another server.
-func (w *Watcher) look(ctx context.Context) (stamp [4]int64, err error) {
+func (w *Watcher) look(ctx context.Context) (stamp [5]int64, err error) {
 	err = w.s.db.QueryRow(ctx, `SELECT count(*), coalesce(max(modified), 0), CAST(coalesce(sum(revision), 0) AS BIGINT), CAST(coalesce(sum(accepted + settled), 0) AS BIGINT) FROM {chats} WHERE person = ?1`, w.person).Scan(&stamp[0], &stamp[1], &stamp[2], &stamp[3])
 	if err != nil {
 		return stamp, err
@@ -102,5 +142,8 @@ func (w *Watcher) look(ctx context.Context) (stamp [4]int64, err error) {
 	var projects int64
 	err = w.s.db.QueryRow(ctx, `SELECT CAST(coalesce(sum(revision), 0) + count(*) + coalesce((SELECT sum(revision) FROM {preferences} WHERE id = ?1), 0) AS BIGINT) FROM {projects} WHERE person = ?1`, w.person).Scan(&projects)
 	stamp[0] += projects << 20
+	if err == nil {
+		err = w.s.db.QueryRow(ctx, `SELECT CAST(coalesce(sum(f.revision), 0) AS BIGINT) FROM {vfs_projects} f JOIN {projects} p ON p.id = f.project WHERE p.person = ?1`, w.person).Scan(&stamp[4])
+	}
 	return stamp, err
 }

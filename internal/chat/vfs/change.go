@@ -109,6 +109,9 @@ func (t *Tree) change(ctx context.Context, plan func(e *edit) error) error {
 	if e.added > 0 {
 		t.s.trim()
 	}
+	if t.changed != nil {
+		t.changed()
+	}
 	return nil
 }
 
@@ -474,7 +477,7 @@ func (e *edit) file(at string, data []byte, mode fs.FileMode) (*node, error) {
 	}
 	n.size = int64(len(data))
 	e.put(&n)
-	if e.contents[n.id], err = seal(e.t.rows.ring, e.t.rows.project, &n, data); err != nil {
+	if e.contents[n.id], err = seal(e.t.rows.ring, e.t.rows.project, &n, data, e.t.author); err != nil {
 		return nil, err
 	}
 	e.plain[n.id] = data

@@ -19,3 +19,9 @@ func RoundTrip(b []byte) ([]byte, bool) {
 	}
 	return n.record(), true
 }
+
+// ReadFacts reads what is sealed of a version.
+func ReadFacts(b []byte) (v Version, err error) {
+	err = v.readFacts(b)
+	return v, err
+}

@@ -139,21 +139,27 @@ func intern(b []byte) string {
 	return string(b)
 }
 
-// facts are what is sealed of a version.
-func facts(modified, size int64) []byte {
-	return binary.AppendVarint(binary.AppendVarint(nil, modified), size)
+// facts are what is sealed of a version. Those of before authors were kept end after the size.
+func facts(modified, size int64, by Author) []byte {
+	b := binary.AppendVarint(binary.AppendVarint(nil, modified), size)
+	return append(append(b, byte(by.Who)), by.Chat...)
 }
 
-func readFacts(b []byte) (modified, size int64, err error) {
+// readFacts takes what was sealed of a version.
+func (v *Version) readFacts(b []byte) error {
 	r := bytes.NewReader(b)
-	modified, err = binary.ReadVarint(r)
+	modified, err := binary.ReadVarint(r)
 	if err == nil {
-		size, err = binary.ReadVarint(r)
+		v.Size, err = binary.ReadVarint(r)
 	}
 	if err != nil {
-		return 0, 0, errRecord
+		return errRecord
 	}
-	return modified, size, nil
+	v.Modified = time.UnixMilli(modified)
+	if rest := b[len(b)-r.Len():]; len(rest) > 0 {
+		v.By = Author{Writer(rest[0]), string(rest[1:])}
+	}
+	return nil
 }
 
 // content is a version of a file that is being written.
@@ -162,12 +168,12 @@ type content struct {
 	facts, data   []byte // sealed
 }
 
-func seal(ring *vault.Ring, project string, n *node, data []byte) (c content, err error) {
+func seal(ring *vault.Ring, project string, n *node, data []byte, by Author) (c content, err error) {
 	c = content{node: n.id, version: n.version}
 	if c.data, err = ring.Seal(placed("data", project, n.id, n.version), data); err != nil {
 		return c, err
 	}
-	c.facts, err = ring.Seal(placed("facts", project, n.id, n.version), facts(n.modified, n.size))
+	c.facts, err = ring.Seal(placed("facts", project, n.id, n.version), facts(n.modified, n.size, by))
 	return c, err
 }
 

@@ -15,6 +15,7 @@ type Version struct {
 	Number   int64
 	Size     int64
 	Modified time.Time
+	By       Author
 }
 
 // Versions are what is kept of a file, newest first: the current one, and those that were written
@@ -37,14 +38,12 @@ func (t *Tree) Versions(ctx context.Context, name string) ([]Version, error) {
 			return nil, fmt.Errorf("read the versions of a file: %w", err)
 		}
 		facts, err := t.rows.ring.Open(placed("facts", t.rows.project, n.ID, v.Number), sealed)
-		var modified int64
 		if err == nil {
-			modified, v.Size, err = readFacts(facts)
+			err = v.readFacts(facts)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
-		v.Modified = time.UnixMilli(modified)
 		all = append(all, v)
 	}
 	return all, rows.Err()

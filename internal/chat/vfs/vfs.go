@@ -255,6 +255,43 @@ type Tree struct {
 	persona string // the folder that is its root; "": the project's
 	walled  string // the folder, as the tree has it, in which nothing can be changed; "": there is none
 	fits    func(ctx context.Context, q store.Querier) error
+	author  Author
+	changed func() // nil: nobody is told
+}
+
+// Author is who writes versions of files; the zero is nobody who is known.
+type Author struct {
+	Who  Writer
+	Chat string // in which a model wrote, 512 bytes at most; "" for people
+}
+
+// Writer is a kind of author.
+type Writer byte
+
+// The writers. Their numbers are kept.
+const (
+	Unknown Writer = iota
+	Person
+	Model
+)
+
+// By gives a tree whose changes have an author. What is imported or restored has the one who did it.
+func By(t *Tree, author Author) *Tree {
+	n := *t
+	if n.author = author; len(author.Chat) > maxAuthor {
+		n.author.Chat = ""
+	}
+	return &n
+}
+
+const maxAuthor = 512 // bytes of a chat
+
+// Telling gives a tree that calls a function after each change that was made through it. The
+// function must return at once.
+func Telling(t *Tree, changed func()) *Tree {
+	n := *t
+	n.changed = changed
+	return &n
 }
 
 // Within gives a tree with a limit beyond those of the project: fits is asked in the transaction

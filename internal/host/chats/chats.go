@@ -23,6 +23,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/host"
 	"github.com/burin-dev/burin/internal/host/owner"
 	"github.com/burin-dev/burin/llm"
@@ -390,6 +391,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	if err != nil {
 		return nil, err
 	}
+	files = vfs.By(files, vfs.Author{Who: vfs.Model, Chat: id})
 	set, err := project.PreferencesOf(ctx, c.o.Store, person)
 	if err != nil {
 		return nil, err

@@ -51,6 +51,7 @@ func appPages() []page {
 		{path: "GET /s", app: true, serve: shell},
 		{path: "GET /s/{id}", app: true, serve: shell},
 		{path: "GET /p/{id}/settings", app: true, serve: shell},
+		{path: "GET /p/{id}/files", app: true, serve: shell},
 		{path: "GET /chats", app: true, serve: shell},
 		{path: "GET /settings", app: true, serve: shell},
 		{path: "GET /settings/{section}", app: true, serve: shell},

@@ -205,12 +205,13 @@ func (s *Server) join(ctx context.Context, w http.ResponseWriter, r *http.Reques
 
 // listed says that lists have changed, until ctx ends. It begins with it: they may have changed while the client was cut off.
 func (f *following) listed(ctx context.Context) error {
-	for {
-		if err := f.write("", "", listsChanged{true}); err != nil {
+	for news := (project.Change{Lists: true}); ; {
+		err := f.write("", "", changed{news.Lists, news.Files})
+		if err != nil {
 			return err
 		}
-		if f.lists.Next(ctx) != nil {
-			return nil
+		if news, err = f.lists.Next(ctx); err != nil {
+			return nil //nolint:nilerr // the client has gone
 		}
 	}
 }
@@ -316,8 +317,9 @@ type (
 		Session string         `json:"session"`
 		Facts   *session.Facts `json:"facts"`
 	}
-	listsChanged struct {
-		Lists bool `json:"lists"`
+	changed struct {
+		Lists bool     `json:"lists,omitempty"`
+		Files []string `json:"files,omitempty"` // the projects whose files have changed
 	}
 	ended struct {
 		Session string           `json:"session"`

@@ -49,6 +49,8 @@ type FileVersion struct {
 	Version  int64     `json:"version"`
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
+	By       string    `json:"by,omitempty"`   // person or model; "": it was not kept
+	Chat     string    `json:"chat,omitempty"` // in which the model wrote it
 }
 
 // Orphan is a file that another one took the place of. Its path is where it was.
@@ -216,6 +218,7 @@ func (s *Server) onFiles(serve func(w http.ResponseWriter, r *http.Request, t *v
 		t, err := s.o.Projects.Files(r.Context(), person(r), r.PathValue("id"))
 		var q query
 		if err == nil {
+			t = vfs.By(t, vfs.Author{Who: vfs.Person})
 			q, err = queryOf(r)
 		}
 		if err == nil {
@@ -465,7 +468,15 @@ func fileVersions(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) 
 	}
 	versions := []FileVersion{}
 	for _, v := range all {
-		versions = append(versions, FileVersion{v.Number, v.Size, v.Modified.UTC()})
+		one := FileVersion{Version: v.Number, Size: v.Size, Modified: v.Modified.UTC(), Chat: v.By.Chat}
+		switch v.By.Who {
+		case vfs.Person:
+			one.By = "person"
+		case vfs.Model:
+			one.By = "model"
+		case vfs.Unknown:
+		}
+		versions = append(versions, one)
 	}
 	answer(w, http.StatusOK, versions)
 	return nil

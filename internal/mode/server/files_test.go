@@ -2,6 +2,7 @@ package server
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -329,6 +330,7 @@ func TestFilesChanges(t *testing.T) {
 	b.must(200, "one\n", "GET", fileAt("/d/a"), "")
 	b.must(404, "version 7", "POST", "/files/rollback", `{"path":"/d/a","version":7}`)
 	b.must(200, `[{"version":3,"size":4,`, "GET", "/files/versions?path=/d/a", "")
+	b.must(200, `"by":"person"},{"version":2`, "GET", "/files/versions?path=/d/a", "")
 	b.must(200, `"oldest":2`, "POST", "/files/drop_versions", `{"path":"/d/a","keep":2}`)
 	b.must(400, "keep", "POST", "/files/drop_versions", `{"path":"/d/a"}`)
 	b.must(200, `"path":"/e/a"`, "POST", "/files/rename", `{"from":"/d/a","to":"/e/a"}`)
@@ -681,4 +683,32 @@ func TestFilesImportsWait(t *testing.T) {
 		}
 	}
 	b.must(200, "", "POST", "/files/import", zipOf(t, "a"))
+}
+
+// A stream with lists says which project's files have changed, and not that lists have.
+func TestFilesAreFollowed(t *testing.T) {
+	b := newFilesBench(t, vfs.Limits{})
+	r := b.request("GET", "", nil)
+	r.URL.Path, r.URL.RawQuery = "/v1/events", "lists=true"
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	next := func(want string) {
+		t.Helper()
+		for lines.Scan() {
+			if said, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				if said != want {
+					t.Errorf("the stream said %s; want %s", said, want)
+				}
+				return
+			}
+		}
+		t.Fatalf("the stream ended: %v", lines.Err())
+	}
+	next(`{"lists":true}`)
+	b.put("/new.txt", "x")
+	next(fmt.Sprintf(`{"files":[%q]}`, b.project))
 }

@@ -64,15 +64,17 @@ export class Client {
     return this.send(path + queryOf(query), { method: "POST", body: file, headers: { "Content-Type": "application/octet-stream", Accept: "text/event-stream" }, signal });
   }
 
-  /** put writes a file to an address of the API. */
-  async put(path: string, query: Values, file: Blob, headers: Record<string, string> = {}): Promise<void> {
-    await this.send(path + queryOf(query), { method: "PUT", body: file, headers: { "Content-Type": "application/octet-stream", ...headers } });
+  /** put writes a file to an address of the API, and gives the answer. */
+  async put(path: string, query: Values, file: Blob, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<unknown> {
+    const answer = await this.send(path + queryOf(query), { method: "PUT", body: file, headers: { "Content-Type": "application/octet-stream", ...headers }, signal: signal ?? null });
+    return answer.json();
   }
 
   /** text reads a file at an address of the API, with the tag of what it is now. */
   async text(path: string, query: Values): Promise<{ text: string; tag: string }> {
     const answer = await this.send(path + queryOf(query), { method: "GET", cache: "no-store" });
-    return { text: await answer.text(), tag: answer.headers.get("ETag") ?? "" };
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(await answer.arrayBuffer()); // with the mark that a file may begin with
+    return { text, tag: answer.headers.get("ETag") ?? "" };
   }
 
   /** picture gives a piece of a message with its bytes, which has only their address. */

@@ -47,6 +47,7 @@ export const en = {
   "chat.temporary": "Temporary chat",
   "chat.temporary.about": "In no list and not found. Removed a day after its last use.",
   "chat.quote": "Quote",
+  "project.files.open": "Files of {name}",
   "project.settings": "Settings of {name}",
   "composer.prompts": "Prompts",
   "composer.personas": "Personas",

@@ -41,6 +41,7 @@ export const pagesEn = {
   "project.files.undo": "Undo",
   "project.files.download": "Download all",
   "project.files.usage": "{n} files, {size} with old versions",
+  "project.files.manage": "Open, edit and move",
   "project.files.more": "{n} more files are not shown.",
   "project.danger": "Delete",
   "project.delete": "Move to the trash",

@@ -24,6 +24,7 @@ function read(address: URL, base = ""): Route {
   const [, kind, id, more] = address.pathname.slice(base.length).split("/");
   if (kind === "s") return { view: "coding", id: decodeURIComponent(id ?? "") };
   if (kind === "p" && id && more === "settings") return { view: "page", page: "project", id: decodeURIComponent(id) };
+  if (kind === "p" && id && more === "files") return { view: "page", page: "files", id: decodeURIComponent(id) + address.hash };
   if (kind === "chats") return { view: "page", page: "chats", id: address.hash.slice(1) };
   if (kind === "settings") return { view: "page", page: "settings", id: id ?? "" };
   if (kind === "c" && id) return { view: "chat", id: decodeURIComponent(id), entry: address.hash.slice(1) };
@@ -125,6 +126,7 @@ export class App {
         if (m.lists) this.stale();
         if (m.session === this.open?.id) this.open?.hear(m);
         if (m.session) this.listeners.get(m.session)?.(m);
+        for (const id of m.files ?? []) this.listeners.get(`files/${id}`)?.(m);
       },
       state: (s) => (this.offline = s === "offline"),
     });

@@ -3,11 +3,12 @@
 import type { Component } from "svelte";
 import type { App } from "../state/app.svelte";
 
-export type PageName = "project" | "chats" | "settings";
+export type PageName = "project" | "chats" | "settings" | "files";
 type Page = Component<{ app: App; id: string }>;
 
 export const pages: Record<PageName, () => Promise<{ default: Page }>> = {
   project: () => import("./settings/ProjectSettings.svelte"),
   chats: () => import("./library/Library.svelte"),
   settings: () => import("./settings/Settings.svelte"),
+  files: () => import("./Files.svelte"),
 };
