@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -47,6 +48,11 @@ const (
 func main() {
 	bench.Main() // the guard of a command is this program, started again
 	tui.Main()   // and so is the guard of the terminal
+	if os.Getenv("GOGC") == "" {
+		// What is made while burin starts is kept, or it ends soon: there is little to collect.
+		debug.SetGCPercent(400)
+		time.AfterFunc(250*time.Millisecond, func() { debug.SetGCPercent(100) })
+	}
 	p := program{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}
 	p.sealing = p.newKeys()
 	if err := hidePasswords(os.Args[1:], os.Setenv); err != nil {
