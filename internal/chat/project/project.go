@@ -117,6 +117,9 @@ type Project struct {
 	Modified time.Time `json:"modified"`
 	Revision int64     `json:"revision"`
 	Trashed  time.Time `json:"trashed,omitzero"`
+	// Unreadable says in lists why the data can't be opened: key, damaged or version. Such a project has no settings, and
+	// can only be deleted; its chats can be moved.
+	Unreadable string `json:"unreadable,omitempty"`
 	Settings
 }
 
@@ -153,6 +156,8 @@ type Chat struct {
 	Working bool `json:"working,omitempty"`
 	// Temporary is a chat that is in no list and is not found, and is removed a day after its last use.
 	Temporary bool `json:"temporary,omitempty"`
+	// Unreadable is as in a project. Such a chat has no title, and can only be deleted.
+	Unreadable string `json:"unreadable,omitempty"`
 	About
 
 	generation uint32 // of the key that seals its transcript
@@ -295,7 +300,7 @@ func open(ring *vault.Ring, table, id string, sealed []byte, v any) error {
 		err = json.Unmarshal(data, v)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", place(table, id), err)
+		return fmt.Errorf("%s: %w", place(table, id), unopened(err))
 	}
 	return nil
 }
@@ -328,6 +333,9 @@ func (s *Store) Projects(ctx context.Context, person string, trash bool) ([]Proj
 	all := []Project{}
 	for rows.Next() {
 		p, err := scanProject(rows, ring)
+		if why := whyUnreadable(err); why != "" {
+			p.Settings, p.Unreadable, err = Settings{}, why, nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("list the projects: %w", err)
 		}

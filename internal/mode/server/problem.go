@@ -80,6 +80,8 @@ func statusOf(err error) (status int, code string) {
 		return http.StatusRequestEntityTooLarge, code
 	case errors.Is(err, remote.ErrParameters), errors.Is(err, project.ErrInvalid):
 		return http.StatusBadRequest, code
+	case errors.Is(err, project.ErrUnreadable):
+		return http.StatusUnprocessableEntity, "unreadable"
 	case errors.Is(err, project.ErrChanged):
 		return http.StatusConflict, "changed"
 	case errors.Is(err, ErrUnknown), errors.Is(err, project.ErrUnknown), errors.Is(err, session.ErrNoAgent), errors.Is(err, session.ErrNoProgram):
