@@ -61,7 +61,7 @@ func stillMissing(ctx context.Context, models *connect.Models, m *llm.Model, why
 			return nil
 		}
 	}
-	return errors.New(why + "; choose another model")
+	return errors.New("the model of this chat can't be used, choose another one: " + why)
 }
 
 // nameless is a model of which only the selector is known.
