@@ -148,7 +148,7 @@ func TestServeAppLost(t *testing.T) {
 
 		// The chat in the project that can't be opened is moved out of it, and is read then.
 		b.Forget() // that it can't be opened
-		arrives(v, "/c/" + ids[2])
+		arrives(v, "/c/"+ids[2])
 		b.Until(`document.querySelector('.problem')?.innerText.includes('Move the chat to another project')`)
 		b.Forget()
 		v.shows("move", "can't be opened")
@@ -188,7 +188,7 @@ func TestServeAppBoundary(t *testing.T) {
 		}
 		mends := func() { b.Eval(`(String.prototype.split = window.split, 0)`, nil) }
 		breaks("quagga is")
-		arrives(v, "/c/" + id)
+		arrives(v, "/c/"+id)
 		b.Until(`document.querySelector('.row .broken') && document.body.innerText.includes('The okapi')`)
 		v.shows("message", "This part can't be shown.", "One", "Two")
 		v.presses(".broken button", "Show the raw text")
@@ -215,7 +215,7 @@ func TestServeAppBoundary(t *testing.T) {
 		arrives(v, "/chats")
 		b.Until(`document.querySelector('main > .broken')`)
 		v.shows("page", "This part can't be shown.")
-		arrives(v, "/c/" + id) // elsewhere all is well
+		arrives(v, "/c/"+id) // elsewhere all is well
 		b.Until(`document.body.innerText.includes('The quagga is gone.') && !document.querySelector('.broken')`)
 		arrives(v, "/chats")
 		b.Until(`document.querySelector('main > .broken')`)
@@ -248,7 +248,7 @@ func TestServeAppFigures(t *testing.T) {
 		b.Eval(`document.querySelector('.used').click()`, nil)
 		b.Until(`!document.querySelector('.answer dl')`)
 
-		arrives(v, "/c/" + fresh)
+		arrives(v, "/c/"+fresh)
 		b.Until(`document.body.innerText.includes('Second.') && document.querySelector('.used')?.innerText.includes('$0.25')`)
 		var ended bool
 		if b.Eval(`!!document.querySelector('.ended') || document.body.innerText.includes('≈')`, &ended); ended {
