@@ -88,7 +88,7 @@ func TestServeAppModelGone(t *testing.T) {
 		v.name = "gone-" + v.name
 		v.b.Open(v.c.url + "/c/" + begun.Chat.ID)
 		v.b.Until(`document.querySelector('.answer')?.innerText.includes('hello there') && document.querySelector('.unusable')`)
-		v.shows("gone", "two can't be used", `no model "box/two"`, "Choose a model")
+		v.shows("gone", "two can't be used", "doesn't have it any more", "Choose a model")
 		v.presses(".unusable button", "Choose a model")
 		v.b.Until(`document.querySelector('#models [role=option]')`)
 		v.b.Eval(`document.querySelector('#models [role=option]').click()`, nil)

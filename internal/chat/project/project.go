@@ -11,6 +11,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -459,15 +460,26 @@ func (s *Store) trash(ctx context.Context, table, person, id string, trash bool)
 }
 
 // Default is the project for chats that are begun without one. It is made when it is first
-// needed.
-func (s *Store) Default(ctx context.Context, person string) (Project, error) {
-	id := "chats-" + person
-	p, err := s.Project(ctx, person, id)
-	if !errors.Is(err, ErrUnknown) {
-		return p, err
+// needed. One that is in the trash, or can't be opened, is followed by another.
+func (s *Store) Default(ctx context.Context, person string) (p Project, err error) {
+	for n := 1; n <= maxDefaults; n++ {
+		id := "chats-" + person
+		if n > 1 {
+			id = fmt.Sprintf("%s-%d", id, n)
+		}
+		p, err = s.Project(ctx, person, id)
+		if errors.Is(err, ErrUnknown) {
+			return s.newProject(ctx, person, id, Settings{Name: "Chats", Icon: "💬", Tools: StandardTools()})
+		}
+		if err == nil && p.Trashed.IsZero() || err != nil && !errors.Is(err, ErrUnreadable) {
+			return p, err
+		}
 	}
-	return s.newProject(ctx, person, id, Settings{Name: "Chats", Icon: "💬", Tools: StandardTools()})
+	return p, cmp.Or(err, ErrTrashed)
 }
+
+// maxDefaults is how many projects a person may have for chats without one.
+const maxDefaults = 20
 
 // Files are the files of a project of a person that is not in the trash.
 func (s *Store) Files(ctx context.Context, person, id string) (*vfs.Tree, error) {

@@ -105,6 +105,18 @@ func testUnreadable(t *testing.T, db *store.DB, s *project.Store) {
 		t.Errorf("the chats are %v", left)
 	}
 
+	// Chats without a project get another one where theirs can't be opened, or is in the trash.
+	first := must[project.Project](t)(s.Default(ctx, "ann"))
+	run(`UPDATE {projects} SET sealed = ?2 WHERE id = ?1`, first.ID, []byte("x"))
+	second := must[project.Chat](t)(s.NewChat(ctx, "ann", "", project.About{Title: "New"})).Project
+	if err := s.TrashProject(ctx, "ann", second, true); err != nil {
+		t.Error(err)
+	}
+	third := must[project.Project](t)(s.Default(ctx, "ann")).ID
+	if again := must[project.Project](t)(s.Default(ctx, "ann")).ID; third == second || third == first.ID || again != third {
+		t.Errorf("the default projects are %s, %s, %s and %s", first.ID, second, third, again)
+	}
+
 	// Preferences that can't be opened count for nothing until they are removed.
 	instruct := func(p *project.Preferences) error { p.Instructions = "Be brief."; return nil }
 	must[project.Preferences](t)(project.SetPreferences(ctx, s, "ann", 0, instruct))
