@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -155,7 +156,7 @@ func TestServeAppLost(t *testing.T) {
 		v.presses(".problem button", "Move and tags")
 		v.chooses("#c-project", q.ID)
 		v.presses("dialog button", "Save")
-		b.Until(`!document.querySelector('.problem') && document.querySelector('textarea')`)
+		b.Until(`!document.querySelector('.problem, .skeleton') && document.querySelector('.scroller') && document.querySelector('.chip')?.innerText`)
 		v.sends("Well?")
 		b.Until(`document.querySelector('.answer')?.innerText.includes('Fine.')`)
 
@@ -179,7 +180,7 @@ func TestServeAppBoundary(t *testing.T) {
 		v.name = "boundary-" + v.name
 		b := v.b
 		id := wrote(t, roomOf(t, v.home), "Animals", time.Minute,
-			wroteYou("One"), wroteModel("The quagga is gone.", nil), wroteYou("Two"), wroteModel("The okapi:\n\n```markdown\n# Okapi\n\nIt lives.\n```\n", nil))
+			wroteYou("One"), wroteModel("The quagga is gone.", nil), wroteYou("Two"), wroteModel("The okapi:\n\n```markdown\n# Okapi\n\nIt\n\nlives\n\nin\n\nthe forest.\n\nIt lives.\n```\n", nil))
 		b.Open(v.c.url + "/")
 		b.Until(`document.querySelector('.chip')?.innerText`)
 		// A browser whose strings can't be split fails where Markdown is read.
@@ -241,7 +242,7 @@ func TestServeAppFigures(t *testing.T) {
 
 		b.Open(v.c.url + "/c/" + old)
 		b.Until(`document.querySelector('.used') && document.querySelector('.ended')`)
-		v.shows("ended", "≈$0.25", "12 s", "Cache ended: ≈$0.13")
+		v.shows("ended", "≈$0.25", "12 s", "Cache ended, next: ≈$0.13")
 		b.Eval(`document.querySelector('.used').click()`, nil)
 		b.Until(`document.querySelector('.answer dl')`)
 		v.shows("open", "102,050", "2,000 from the cache", "100,000 written to the cache", "300 thinking", "taken from a similar one")
@@ -298,4 +299,45 @@ func TestServeAppMinion(t *testing.T) {
 		b.Until(`!location.pathname.includes('.first') && document.body.innerText.includes('It found one.')`)
 		v.quiet("back")
 	})
+}
+
+// Where German is chosen, notifications and what the server refuses are German.
+func TestServeAppProblemsGerman(t *testing.T) {
+	t.Parallel()
+	pacetest.Costly(t)
+	v := app(t, nil, 1280, 800, false)
+	b := v.b
+	b.Call("Browser.grantPermissions", map[string]any{"permissions": []string{"notifications"}, "origin": v.c.url}, nil)
+	b.Call("ServiceWorker.enable", nil, nil)
+	id := ""
+	notified := func(language, want string) {
+		t.Helper()
+		b.Open(v.c.url + "/settings/appearance")
+		b.Until(`document.querySelector('#language') && navigator.serviceWorker.controller`)
+		for _, e := range b.Events() {
+			var is struct {
+				Registrations []struct {
+					RegistrationID string `json:"registrationId"`
+				}
+			}
+			if e.Method == "ServiceWorker.workerRegistrationUpdated" && json.Unmarshal(e.Params, &is) == nil && len(is.Registrations) > 0 {
+				id = is.Registrations[0].RegistrationID
+			}
+		}
+		b.Forget()
+		v.chooses("#language", language)
+		b.Await("Page.loadEventFired")
+		b.Until(fmt.Sprintf(`document.querySelector('#language')?.value === %q`, language))
+		b.Eval(fmt.Sprintf(`(async () => { while (await (await caches.match('/language', {cacheName: 'language'}))?.text() !== %q) await new Promise((done) => setTimeout(done, 20)); })()`, language), nil)
+		b.Eval(`navigator.serviceWorker.ready.then((r) => r.getNotifications()).then((all) => all.forEach((n) => n.close()))`, nil)
+		b.Call("ServiceWorker.deliverPushMessage", map[string]any{"origin": v.c.url, "registrationId": id, "data": `{"kind": "done", "chat": "x"}`}, nil)
+		b.Eval(fmt.Sprintf(`(async () => { const r = await navigator.serviceWorker.ready; while (!(await r.getNotifications()).some((n) => n.body === %q)) await new Promise((done) => setTimeout(done, 20)); })()`, want), nil)
+	}
+	notified("en", "The answer is ready.")
+	notified("de", "Die Antwort ist fertig.")
+	var said string
+	b.Eval(`fetch('/v1/chats/none', {method: 'PATCH', body: '{}', headers: {'Content-Type': 'application/json'}}).then((r) => r.json()).then((p) => p.detail)`, &said)
+	if said != "nichts hat diese Kennung" {
+		t.Errorf("the server says %q", said)
+	}
 }

@@ -89,7 +89,7 @@ const app: Record<keyof typeof en, string> = {
   "chat.unusable.choose": "Modell wählen",
   "chat.unusable.setup": "Anbieter einrichten",
   "chat.uncached": "Cache beendet",
-  "chat.uncached.cost": "Cache beendet: {cost}",
+  "chat.uncached.cost": "Cache beendet, nächste: {cost}",
   "chat.uncached.about": "Der Anbieter hält diesen Chat vermutlich nicht mehr im Cache. Die nächste Nachricht sendet etwa {tokens} Token zum vollen Preis.",
   "chat.earlier": "Frühere Nachrichten laden",
   "chat.latest": "Zur neuesten Nachricht",

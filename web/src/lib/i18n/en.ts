@@ -82,7 +82,7 @@ export const en = {
   "chat.unusable.choose": "Choose a model",
   "chat.unusable.setup": "Set up a provider",
   "chat.uncached": "Cache ended",
-  "chat.uncached.cost": "Cache ended: {cost}",
+  "chat.uncached.cost": "Cache ended, next: {cost}",
   "chat.uncached.about": "The provider has probably dropped its copy of this chat. The next message sends about {tokens} tokens at the full price.",
   "chat.earlier": "Load earlier messages",
   "chat.latest": "Scroll to the latest message",

@@ -29,7 +29,7 @@ describe("an answer", () => {
 });
 
 it("costs are marked", () => {
-  expect([dollars(0), dollars(0.0012), dollars(1.5, true), dollars(0.25, false, true)]).toEqual(["$0", "$0.0012", "$1.50+", "≈$0.25"]);
+  expect([dollars(0), dollars(0.0012), dollars(0.00001), dollars(1.5, true), dollars(0.25, false, true)]).toEqual(["$0", "$0.0012", "<$0.0001", "$1.50+", "≈$0.25"]);
 });
 
 it("times are short", () => {

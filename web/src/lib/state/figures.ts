@@ -35,13 +35,14 @@ export function plus(u: Used, is: Usage): void {
 
 /** dollars writes what something cost: with ≈ where a price was guessed, and + where one is unknown. */
 export function dollars(usd: number, unknown = false, guessed = false): string {
-  const sum = usd === 0 ? "$0" : usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
+  const sum = usd === 0 ? "$0" : usd < 0.00005 ? "<$0.0001" : usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
   return `${guessed ? "≈" : ""}${sum}${unknown ? "+" : ""}`;
 }
 
 /** span writes how long something took. */
 export function span(ms: number): string {
   const s = ms / 1000;
+  if (s < 0.05) return "<0.1 s";
   if (s < 10) return `${s.toLocaleString(locale(), { maximumFractionDigits: 1 })} s`;
   if (s < 60) return `${Math.round(s)} s`;
   const minutes = Math.floor(Math.round(s) / 60);
