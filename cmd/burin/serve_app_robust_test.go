@@ -292,7 +292,7 @@ func TestServeAppMinion(t *testing.T) {
 		v.shows("call", "Look at the draft", "done")
 		b.Eval(`document.querySelector('.steps li a').click()`, nil)
 		b.Until(`location.pathname.endsWith('.first') && document.querySelector('.prompt')?.innerText.includes('Look at draft.txt.')`)
-		v.shows("chat", "Agent of this chat", "Look at the draft", "Back to check it")
+		v.shows("chat", "Agent", "Look at the draft", "Back to check it")
 		v.sends("say nothing more")
 		b.Until(`document.body.innerText.includes('nothing more') && document.querySelectorAll('.answer').length === 2 && !document.querySelector('[aria-busy=true], .go.stop')`)
 		b.Eval(`document.querySelector('.back').click()`, nil)

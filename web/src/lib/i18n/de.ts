@@ -82,7 +82,7 @@ const app: Record<keyof typeof en, string> = {
   "chat.lost": "Die Daten dieses Chats lassen sich nicht öffnen. Sie bleiben, bis du den Chat löschst.",
   "chat.lostProject": "Das Projekt dieses Chats lässt sich nicht öffnen. Verschiebe den Chat in ein anderes, um ihn zu lesen.",
   "chat.back": "Zurück zu {name}",
-  "chat.agent": "Agent dieses Chats",
+  "chat.agent": "Agent",
   "chat.unusable": "{model} lässt sich nicht benutzen: {why}",
   "chat.unusable.model": "Dieser Server hat es nicht mehr",
   "chat.unusable.key": "Seinem Anbieter fehlt der Schlüssel",

@@ -75,7 +75,7 @@ export const en = {
   "chat.lost": "This chat's data can't be opened. It stays as it is until you delete it.",
   "chat.lostProject": "The project of this chat can't be opened. Move the chat to another project to read it.",
   "chat.back": "Back to {name}",
-  "chat.agent": "Agent of this chat",
+  "chat.agent": "Agent",
   "chat.unusable": "{model} can't be used: {why}",
   "chat.unusable.model": "this server doesn't have it any more",
   "chat.unusable.key": "there is no key for its provider",

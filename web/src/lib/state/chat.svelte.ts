@@ -160,8 +160,14 @@ export class Open {
 
   /** written is what a turn says, as its entries have it: for one that can't be drawn. */
   written(i: number): string {
-    const ids = this.branch[i]?.ids ?? [];
-    return JSON.stringify(i < this.base ? ids.map((id) => this.entries.get(id)?.message ?? id) : this.live, null, 2) ?? "";
+    const all = i < this.base ? this.branch[i]!.ids.map((id) => this.entries.get(id)?.message) : [this.live];
+    try {
+      const text = all.map((m) => (m && m.role !== "toolResult" ? textOf(m) : "")).filter(Boolean).join("\n\n");
+      if (text) return text;
+    } catch {
+      // What it is made of may be what is wrong.
+    }
+    return JSON.stringify(all, null, 2);
   }
 
   constructor(
@@ -180,9 +186,10 @@ export class Open {
     this.lost = false;
     this.loading = true;
     try {
+      const named = this.client.call("GET /v1/chats/{id}", { id: this.above ?? this.id });
       const asked = this.client.call("GET /v1/sessions/{id}", { id: this.id, query: { take } });
       asked.catch(() => {}); // it is awaited below, unless there is no such chat
-      const about = await this.client.call("GET /v1/chats/{id}", { id: this.above ?? this.id });
+      const about = await named;
       if (!this.above) this.about = about;
       const open = await asked;
       // An agent has a name of its own, and nothing else of the chat around it.
@@ -358,7 +365,12 @@ export class Open {
     this.pieces = [];
     if (m.role === "assistant") this.live = undefined;
     if (m.role === "user") this.sending = this.sending.filter((s) => s.id !== turn && s.text !== textOf(m));
-    if (!id || this.entries.has(id) || this.tree.has(id)) return;
+    if (!id || this.entries.has(id)) return;
+    if (this.tree.has(id)) {
+      // It was written between the questions for the leaf and for the tree.
+      if (this.find(id) < 0) void this.sync();
+      return;
+    }
     const type = m.role === "user" || m.role === "assistant" || m.role === "toolResult" ? "message" : "custom_message";
     this.entries.set(id, { type, id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
     if (m.role !== "user") this.rough.add(id);
