@@ -99,7 +99,7 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 			return b, nil
 		}
 	}
-	present, err := h.findPresentModel(ctx, &o, settings)
+	present, err := findPresentModel(ctx, h, &o, settings)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (a absent) Stream(_ context.Context, r *llm.Request) llm.Stream {
 // findPresentModel is findModel for a session that opens without its model, too: that was removed, or its key was. It
 // says what is missing, can be read, and goes on with another model. check gives the error of a message that is sent
 // before.
-func (h *Host) findPresentModel(ctx context.Context, o *Session, settings *config.Config) (check func(context.Context) error, err error) {
+func findPresentModel(ctx context.Context, h *Host, o *Session, settings *config.Config) (check func(context.Context) error, err error) {
 	models, err := h.Models()
 	if err != nil {
 		return nil, err
