@@ -178,16 +178,19 @@ type SettledTurn struct {
 // Facts are a snapshot of a session's figures, for faces. They cost the same in a long
 // conversation.
 type Facts struct {
-	ID      string     `json:"id"`
-	Path    string     `json:"path,omitempty"`   // of the session file; "" if there is none
-	Kept    bool       `json:"kept,omitempty"`   // there is something to resume
-	Sealed  bool       `json:"sealed,omitempty"` // the file is encrypted: faces must store nothing of the session in plain text
-	Model   *llm.Model `json:"model"`            // read-only
-	Mode    string     `json:"mode,omitempty"`
-	Leaf    string     `json:"leaf,omitempty"` // of the transcript
-	Stats   Stats      `json:"stats"`
-	Working bool       `json:"working,omitempty"` // a prompt runs
-	Since   time.Time  `json:"since,omitzero"`    // since when
+	ID     string     `json:"id"`
+	Path   string     `json:"path,omitempty"`   // of the session file; "" if there is none
+	Kept   bool       `json:"kept,omitempty"`   // there is something to resume
+	Sealed bool       `json:"sealed,omitempty"` // the file is encrypted: faces must store nothing of the session in plain text
+	Model  *llm.Model `json:"model"`            // read-only
+	// Unusable says in one line why Model can't be asked; "" is that it can, as far as is known. It ends when another
+	// model is chosen, or Model has answered.
+	Unusable string    `json:"unusable,omitempty"`
+	Mode     string    `json:"mode,omitempty"`
+	Leaf     string    `json:"leaf,omitempty"` // of the transcript
+	Stats    Stats     `json:"stats"`
+	Working  bool      `json:"working,omitempty"` // a prompt runs
+	Since    time.Time `json:"since,omitzero"`    // since when
 }
 
 // Same reports whether two facts are equal. It compares models by pointer: a change replaces the

@@ -257,6 +257,9 @@ func (s *Session) Facts() Facts {
 	f := Facts{ID: s.log.ID(), Leaf: s.log.Leaf(), Model: s.modelState.model(), Mode: s.modes.current(), Stats: s.Stats()}
 	f.Path, f.Kept = s.Path()
 	f.Sealed = s.o.Sealed
+	if why := s.modelState.unusable.Load(); why != nil {
+		f.Unusable = *why
+	}
 	f.Working, f.Since = s.stage.working()
 	return f
 }

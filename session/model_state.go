@@ -34,7 +34,8 @@ type modelState struct {
 	loop      *agent.Agent
 	changed   func() // called when the model has changed
 
-	current atomic.Pointer[llm.Model] // changes under mu, together with the client
+	current  atomic.Pointer[llm.Model] // changes under mu, together with the client
+	unusable atomic.Pointer[string]    // why it can't be asked; nil: it can
 
 	mu      sync.Mutex
 	request llm.Request // as it is sent, except for the model
@@ -221,6 +222,7 @@ func (m *modelState) use(typ agent.EventType, o Opened, role, why string, keep b
 	m.mu.Lock()
 	from := m.current.Swap(o.Model)
 	m.client = o.Client
+	m.unusable.Store(nil)
 	m.bare = m.bare && !keep
 	leveled := m.request.Thinking.Level != o.Level
 	m.request.Thinking.Level = o.Level

@@ -14,9 +14,12 @@ import (
 
 // Options configure a session.
 type Options struct {
-	Client  llm.Client
-	Request llm.Request // common to all requests: everything except messages and tools
-	Tools   []*tool.Tool
+	Client llm.Client
+	// Unusable says why Request.Model can't be asked, as [Facts] tell it: the session opens all the same, to be read and to
+	// choose another model. "" is that it can.
+	Unusable string
+	Request  llm.Request // common to all requests: everything except messages and tools
+	Tools    []*tool.Tool
 	// MoreTools are only offered after SetTools.
 	MoreTools []*tool.Tool
 	Preface   []llm.Message // goes before the first prompt

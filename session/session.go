@@ -197,6 +197,9 @@ func (s *Session) assemble(past *transcript.Context) {
 		person: Opened{Model: r.Model, Client: o.Client, Level: r.Thinking.Level},
 	}
 	s.modelState.current.Store(r.Model)
+	if o.Unusable != "" {
+		s.modelState.unusable.Store(&o.Unusable)
+	}
 	s.calls = &calls{links: o.Chains.Calls, redactor: s.redactor, ground: o.Ground, programs: &s.programs, warn: s.rec.warn}
 	s.answers = &answers{links: o.Chains.Answers, redactor: s.redactor, warn: s.rec.warn, now: o.Now}
 	s.tokenCounter = &tokenCounter{modelState: s.modelState, tools: s.tools}
@@ -522,6 +525,9 @@ func (s *Session) loopEvent(e agent.Event) {
 	}
 	s.hub.emit(out)
 	if e.Type == agent.MessageEnd && e.Message.Role == llm.RoleAssistant {
+		if e.Message.Error == nil {
+			s.modelState.unusable.Store(nil)
+		}
 		s.cache.report(e.Message)
 		s.attempts.mender.answered(e.Message)
 	}

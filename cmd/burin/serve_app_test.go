@@ -393,7 +393,7 @@ func TestServeAppHostile(t *testing.T) {
 	v.c.must(http.StatusCreated, "POST", "/v1/chats", map[string]any{"title": hostile[1], "message": map[string]any{"id": "1", "message": map[string]any{"role": "user", "content": text}}}, &begun)
 	v.c.must(http.StatusOK, "POST", "/v1/sessions/"+begun.Chat.ID+"/wait", map[string]any{"id": "1"}, nil)
 	v.b.Open(v.c.url + "/c/" + begun.Chat.ID)
-	v.b.Until(`document.querySelector('.answer')?.innerText.includes('window.fired') && document.querySelector('.steps')`)
+	v.b.Until(`document.querySelector('.answer')?.innerText.includes('window.fired') && document.querySelector('.steps') && document.querySelector('.used')`)
 	v.b.Eval(`document.querySelector('.steps .head').click()`, nil)
 	v.b.Settle()
 	var got struct {

@@ -333,4 +333,42 @@ func wrongRecords(t *testing.T, c *httpClient, project, chat string) {
 		}
 		tab.refused(409, "altered", "GET", "/v1/chats/"+chat, nil)
 	})
+	t.Run("one of the list", func(t *testing.T) {
+		tab := newTab(t, c.url)
+		tab.ask(200, "POST", "/v1/projects/"+project+"/unlock", map[string]string{"passphrase": "another phrase"}, nil)
+		tab.wire.change = func(path string, body []byte) []byte {
+			var all []map[string]any
+			if path != "GET /v1/private/projects/"+project+"/chats" || json.Unmarshal(body, &all) != nil {
+				return body
+			}
+			for _, one := range all {
+				if one["id"] == chat {
+					one["data"], one["title"] = []byte("something else"), "forged"
+				}
+			}
+			data, _ := json.Marshal(all)
+			return data
+		}
+		var all []private.Chat
+		tab.ask(200, "GET", "/v1/chats?project="+project, nil, &all)
+		if len(all) < 3 {
+			t.Fatalf("the list has %+v", all)
+		}
+		for _, one := range all {
+			if (one.Unreadable != "") != (one.ID == chat) || (one.Title == "") != (one.ID == chat) {
+				t.Errorf("the list has %+v", one)
+			}
+		}
+	})
+	t.Run("without its model", func(t *testing.T) {
+		tab := newTab(t, c.url)
+		tab.ask(200, "POST", "/v1/projects/"+project+"/unlock", map[string]string{"passphrase": "another phrase"}, nil)
+		tab.ask(200, "PATCH", "/v1/chats/"+begun.Chat.ID, map[string]any{"model": "gone/x"}, nil)
+		var is struct{ Facts struct{ Unusable string } }
+		tab.ask(200, "GET", "/v1/sessions/"+begun.Chat.ID, nil, &is)
+		if !strings.Contains(is.Facts.Unusable, "gone/x") {
+			t.Errorf("the facts are %+v", is)
+		}
+		tab.ask(200, "POST", "/v1/sessions/"+begun.Chat.ID+"/close", nil, nil)
+	})
 }

@@ -116,6 +116,7 @@ type Session struct {
 	Models    session.Opener
 	Roles     map[string]string   // selectors of the models of roles; see session.Options
 	KeepModel bool                // Model was named by the person
+	Unusable  string              // why Model can't be asked; "": it can
 	Fallbacks map[string][]string // selectors of models to go on with when one keeps failing, by provider/id or role
 	Titles    bool                // a model names sessions; else their first words do
 	// TitleSystem replaces the words that ask for a title.
@@ -358,7 +359,7 @@ func options(ctx context.Context, b *seat, system string, tools []*tool.Tool) se
 		Mode: b.Approval, AfterPlan: b.afterPlan, Planner: &b.planner, Rewinder: &b.rewinder, Sampler: &b.sampler,
 		Ground: ground{b}, Tasks: tasks{b}, Models: b.Models, Crew: b.Crew, Lender: b.Lender,
 		Permissions: &liveRules{b.policy, b.log}, Changes: b.changes(), Chains: b.Chains,
-		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Fallbacks: b.Fallbacks, Titles: b.Titles, TitleSystem: b.TitleSystem, Reminders: b.Reminders, Advisor: b.Advisor, AdvisorBudget: b.AdvisorBudget,
+		Secrets: b.vault, Meter: b.Meter, Roles: b.Roles, KeepModel: b.KeepModel, Unusable: b.Unusable, Fallbacks: b.Fallbacks, Titles: b.Titles, TitleSystem: b.TitleSystem, Reminders: b.Reminders, Advisor: b.Advisor, AdvisorBudget: b.AdvisorBudget,
 		NoGoals: b.NoGoals, CheckGoal: b.CheckGoal,
 		Retry: b.Retry, Compaction: b.Compaction, NoPromote: b.NoPromote,
 		BeforeRequest: beforeRequest(b.WebSearch, b.policy),

@@ -99,7 +99,8 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 			return b, nil
 		}
 	}
-	if err := h.findModel(ctx, &o, settings); err != nil {
+	present, err := findPresentModel(ctx, h, &o, settings)
+	if err != nil {
 		return nil, err
 	}
 	if err := may.bind(ctx, &o); err != nil {
@@ -107,7 +108,14 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 	}
 	var s *session.Session
 	o.Brief = func(ctx context.Context, _ string) (string, error) {
-		err := may.check(ctx, s.Facts().Model)
+		is := s.Facts()
+		var err error
+		if is.Unusable != "" {
+			err = present(ctx)
+		}
+		if err == nil {
+			err = may.check(ctx, is.Model)
+		}
 		if err == nil && c.Accept != nil {
 			err = c.Accept(ctx)
 		}

@@ -108,7 +108,7 @@ func (x *minionsOf) open(ctx context.Context, op crew.Opening) (*session.Session
 	}}
 	if x.Model != "" {
 		o.Choice.Model = x.Model
-		if err := x.host.findModel(ctx, &o, x.settings); err != nil {
+		if _, err := findPresentModel(ctx, x.host, &o, x.settings); err != nil {
 			return nil, err
 		}
 		if err := x.may.bind(ctx, &o); err != nil {

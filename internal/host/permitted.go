@@ -151,6 +151,8 @@ type Usable struct {
 	Images bool     `json:"images,omitempty"` // it sees them
 	Input  *float64 `json:"input,omitempty"`  // dollars of a million tokens; missing: unknown
 	Output *float64 `json:"output,omitempty"`
+	// Unreliable says that the price was taken from a similar model.
+	Unreliable bool `json:"unreliable,omitempty"`
 }
 
 // UsableModels lists the models of a host that can be used and fit one selector of each list.
@@ -166,7 +168,7 @@ func UsableModels(ctx context.Context, h *Host, lists [][]string) ([]Usable, err
 		u := Usable{ID: m.Ref(), Name: m.Name, Window: m.ContextWindow, Images: slices.Contains(m.Input, llm.ModalityImage)}
 		if m.Price.Known() {
 			in, out := m.Price.Input.Dollars(), m.Price.Output.Dollars()
-			u.Input, u.Output = &in, &out
+			u.Input, u.Output, u.Unreliable = &in, &out, m.Price.Unreliable
 		}
 		all = append(all, u)
 	}

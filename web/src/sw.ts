@@ -39,6 +39,7 @@ const version = "BURIN_VERSION";
 const FILES = `files-${version}`;
 const SHELL = "/";
 const DATA = "data";
+const LANGUAGE = "language"; // a cache, with it at /language: what the app speaks, for notifications
 const MOST = 800; // answers that are kept; the oldest go
 const APP = /^\/($|c\/|p\/|s$|s\/)/;
 /** What is read again without a connection: lists and transcripts. */
@@ -61,7 +62,7 @@ worker.addEventListener("install", (e) => {
 worker.addEventListener("activate", (e) => {
   e.waitUntil(
     (async () => {
-      for (const name of await caches.keys()) if (name !== FILES && name !== DATA) await caches.delete(name);
+      for (const name of await caches.keys()) if (name !== FILES && name !== DATA && name !== LANGUAGE) await caches.delete(name);
       await worker.clients.claim();
     })(),
   );
@@ -149,21 +150,33 @@ interface Told {
   title?: string;
 }
 const said = { done: "The answer is ready.", error: "An error ended the answer.", question: "A question waits for you.", test: "Notifications arrive here." };
+const germanSaid = { done: "Die Antwort ist fertig.", error: "Ein Fehler hat die Antwort beendet.", question: "Eine Frage wartet auf dich.", test: "Hier kommen Mitteilungen an." };
+const germanSaidOfSession = { ...germanSaid, done: "Die Sitzung ist fertig.", error: "Ein Fehler hat die Runde beendet." };
 const saidOfSession = { ...said, done: "The session is done.", error: "An error ended the turn." };
+
+/** speaksGerman reports whether the app was German when it was open last. */
+async function speaksGerman(): Promise<boolean> {
+  try {
+    const kept = await caches.match(`/${LANGUAGE}`, { cacheName: LANGUAGE });
+    return (kept ? await kept.text() : navigator.language).startsWith("de");
+  } catch {
+    return false;
+  }
+}
 
 worker.addEventListener("push", (e) => {
   const m = (e.data?.json() ?? { kind: "test" }) as Told;
   const path = m.session ? `/s/${encodeURIComponent(m.session)}` : m.chat ? `/c/${encodeURIComponent(m.chat)}` : "/";
-  e.waitUntil(
+  const show = (german: boolean) =>
     worker.registration.showNotification(m.title || "burin", {
-      body: (m.session ? saidOfSession : said)[m.kind] ?? "",
+      body: (german ? (m.session ? germanSaidOfSession : germanSaid) : m.session ? saidOfSession : said)[m.kind] ?? "",
       tag: m.session || m.chat || "test",
       renotify: true,
       icon: "/app/icon-192-1.png",
       badge: "/app/icon-192-1.png",
       data: { path },
-    }),
-  );
+    });
+  e.waitUntil(speaksGerman().then(show));
 });
 
 worker.addEventListener("notificationclick", (e) => {

@@ -531,6 +531,7 @@ export interface Facts {
   kept?: boolean;
   sealed?: boolean;
   model: unknown;
+  unusable?: string;
   mode?: string;
   leaf?: string;
   stats: Stats;

@@ -78,14 +78,16 @@ func Personas(ctx context.Context, tree *vfs.Tree, instructions string) ([]Perso
 	if err != nil {
 		return all, nil // nobody has made the folder
 	}
+	var wrong error
 	for _, f := range files {
 		name, ok := strings.CutSuffix(path.Base(f.Path), ".md")
 		if _, err := tree.Namespace(minions + "/" + name); !ok || f.Dir || err != nil || len(all) > maxPersonas {
 			continue
 		}
 		data, _, err := tree.Read(ctx, f.Path)
-		if err != nil {
-			return all, err
+		if err != nil { // the others can still be used
+			wrong = errors.Join(wrong, fmt.Errorf("%s: %w", f.Path, err))
+			continue
 		}
 		if !isText(data) {
 			continue
@@ -98,7 +100,7 @@ func Personas(ctx context.Context, tree *vfs.Tree, instructions string) ([]Perso
 			all = append(all, p)
 		}
 	}
-	return all, nil
+	return all, wrong
 }
 
 // Namespace is the part of a project that a persona works on.

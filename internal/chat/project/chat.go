@@ -90,6 +90,9 @@ func (s *Store) page(ctx context.Context, ring *vault.Ring, person string, l Lis
 	var page []Chat
 	for rows.Next() {
 		c, err := scanChat(rows, ring)
+		if why := whyUnreadable(err); why != "" {
+			c.About, c.Unreadable, err = About{}, why, nil
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ import (
 // a chat, at a time. What is changed meanwhile is in it as it is when it is its turn.
 func Export(ctx context.Context, s *Store, person string, to *zip.Writer) error {
 	set, err := PreferencesOf(ctx, s, person)
-	if err == nil && set.Revision > 0 {
+	if err == nil && (set.Revision > 0 || set.Unreadable != "") {
 		err = WriteJSON(to, "preferences.json", set)
 	}
 	if err != nil {
@@ -48,6 +48,9 @@ func exportProject(ctx context.Context, s *Store, person, id string, to *zip.Wri
 	p, err := s.Project(ctx, person, id)
 	if errors.Is(err, ErrUnknown) { // it was purged meanwhile
 		return nil
+	}
+	if why := whyUnreadable(err); why != "" { // its file says so; its chats may be fine
+		p.Settings, p.Unreadable, err = Settings{}, why, nil
 	}
 	if err != nil {
 		return err
@@ -80,6 +83,9 @@ func exportChat(ctx context.Context, s *Store, person, id, folder string, to *zi
 	c, err := s.Chat(ctx, person, id)
 	if errors.Is(err, ErrUnknown) {
 		return nil
+	}
+	if why := whyUnreadable(err); why != "" { // the transcript has keys of its own
+		c.About, c.Unreadable, err = About{}, why, nil
 	}
 	if err != nil {
 		return err
@@ -158,9 +164,13 @@ func WriteChats(ctx context.Context, s *Store, person, project string, to *zip.W
 			break
 		}
 		var c Chat
-		if c, err = s.Chat(ctx, person, id); errors.Is(err, ErrUnknown) { // it was purged meanwhile
+		c, err = s.Chat(ctx, person, id)
+		if errors.Is(err, ErrUnknown) { // it was purged meanwhile
 			err = nil
 			continue
+		}
+		if why := whyUnreadable(err); why != "" {
+			c.About, c.Unreadable, err = About{}, why, nil
 		}
 		for form, ending := range map[string]string{FormJSON: ".json", FormMarkdown: ".md"} {
 			var w io.Writer

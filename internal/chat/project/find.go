@@ -116,7 +116,7 @@ func (f *Finder) Search(ctx context.Context, person string, q Query) (Found, err
 	defer open.close()
 	for _, h := range r.Hits {
 		hit, err := open.hit(ctx, h, q.Text)
-		if errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrUnreadable) { // it was removed meanwhile, or the lists say what is wrong
 			continue
 		}
 		if err != nil {
@@ -216,7 +216,7 @@ func (f *Finder) catchUp(ctx context.Context, person string) (behind bool, err e
 			}
 			return true, nil
 		}
-		if err := f.Index(ctx, person, id, "", nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := f.Index(ctx, person, id, "", nil); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrUnreadable) {
 			return false, fmt.Errorf("index chat %s: %w", id, err)
 		}
 	}

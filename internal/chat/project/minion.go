@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 
@@ -50,7 +51,7 @@ func (m *Minions) Note(ctx context.Context, id string, facts []byte) error {
 	return err
 }
 
-// Notes gives what is kept of all of them.
+// Notes gives what is kept of all of them. The error names those that can't be opened; the others are there.
 func (m *Minions) Notes(ctx context.Context) (all [][]byte, err error) {
 	ring, err := m.store.keys.Ring(ctx, m.person)
 	if err != nil {
@@ -58,9 +59,10 @@ func (m *Minions) Notes(ctx context.Context) (all [][]byte, err error) {
 	}
 	rows, err := minionRows(ctx, m.store, m.chat.ID)
 	for _, r := range rows {
-		facts, err := ring.Open(place("minions", m.place(r.id)), r.sealed)
-		if err != nil {
-			return nil, err
+		facts, failed := ring.Open(place("minions", m.place(r.id)), r.sealed)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("agent %s: %w", r.id, unopened(failed)))
+			continue
 		}
 		all = append(all, facts)
 	}

@@ -42,6 +42,9 @@ type Persona struct {
 // Preferences are what a person has set for all of their projects.
 type Preferences struct {
 	Revision int64 `json:"revision"`
+	// Unreadable says why what was set can't be opened, as for a project: it counts for nothing, and can't be changed before
+	// it is removed.
+	Unreadable string `json:"unreadable,omitempty"`
 	// Instructions are added to the system prompt of all chats, before those of the project.
 	Instructions string    `json:"instructions,omitempty"`
 	Prompts      []Prompt  `json:"prompts,omitempty"`
@@ -103,7 +106,34 @@ func PreferencesOf(ctx context.Context, s *Store, person string) (Preferences, e
 	if err != nil {
 		return Preferences{}, err
 	}
-	return preferences(ctx, s.db, ring, person)
+	p, err := preferences(ctx, s.db, ring, person)
+	if why := whyUnreadable(err); why != "" {
+		return Preferences{Unreadable: why}, nil
+	}
+	return p, err
+}
+
+// ResetPreferences removes preferences that can't be opened.
+func ResetPreferences(ctx context.Context, s *Store, person string) error {
+	ring, err := s.keys.Ring(ctx, person)
+	if err != nil {
+		return err
+	}
+	err = s.db.Update(ctx, func(q store.Querier) error {
+		_, err := preferences(ctx, q, ring, person)
+		if err == nil {
+			return invalid("preferences: they can be opened; change them instead")
+		}
+		if whyUnreadable(err) == "" {
+			return err
+		}
+		_, err = q.Exec(ctx, `DELETE FROM {preferences} WHERE id = ?1`, person)
+		return err
+	})
+	if err == nil {
+		Changed(s, person)
+	}
+	return err
 }
 
 func preferences(ctx context.Context, q store.Querier, ring *vault.Ring, person string) (p Preferences, err error) {

@@ -11,6 +11,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -117,6 +118,9 @@ type Project struct {
 	Modified time.Time `json:"modified"`
 	Revision int64     `json:"revision"`
 	Trashed  time.Time `json:"trashed,omitzero"`
+	// Unreadable says in lists why the data can't be opened: key, damaged or version. Such a project has no settings, and
+	// can only be deleted; its chats can be moved.
+	Unreadable string `json:"unreadable,omitempty"`
 	Settings
 }
 
@@ -153,6 +157,8 @@ type Chat struct {
 	Working bool `json:"working,omitempty"`
 	// Temporary is a chat that is in no list and is not found, and is removed a day after its last use.
 	Temporary bool `json:"temporary,omitempty"`
+	// Unreadable is as in a project. Such a chat has no title, and can only be deleted.
+	Unreadable string `json:"unreadable,omitempty"`
 	About
 
 	generation uint32 // of the key that seals its transcript
@@ -295,7 +301,7 @@ func open(ring *vault.Ring, table, id string, sealed []byte, v any) error {
 		err = json.Unmarshal(data, v)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", place(table, id), err)
+		return fmt.Errorf("%s: %w", place(table, id), unopened(err))
 	}
 	return nil
 }
@@ -328,6 +334,9 @@ func (s *Store) Projects(ctx context.Context, person string, trash bool) ([]Proj
 	all := []Project{}
 	for rows.Next() {
 		p, err := scanProject(rows, ring)
+		if why := whyUnreadable(err); why != "" {
+			p.Settings, p.Unreadable, err = Settings{}, why, nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("list the projects: %w", err)
 		}
@@ -451,15 +460,26 @@ func (s *Store) trash(ctx context.Context, table, person, id string, trash bool)
 }
 
 // Default is the project for chats that are begun without one. It is made when it is first
-// needed.
-func (s *Store) Default(ctx context.Context, person string) (Project, error) {
-	id := "chats-" + person
-	p, err := s.Project(ctx, person, id)
-	if !errors.Is(err, ErrUnknown) {
-		return p, err
+// needed. One that is in the trash, or can't be opened, is followed by another.
+func (s *Store) Default(ctx context.Context, person string) (p Project, err error) {
+	for n := 1; n <= maxDefaults; n++ {
+		id := "chats-" + person
+		if n > 1 {
+			id = fmt.Sprintf("%s-%d", id, n)
+		}
+		p, err = s.Project(ctx, person, id)
+		if errors.Is(err, ErrUnknown) {
+			return s.newProject(ctx, person, id, Settings{Name: "Chats", Icon: "💬", Tools: StandardTools()})
+		}
+		if err == nil && p.Trashed.IsZero() || err != nil && !errors.Is(err, ErrUnreadable) {
+			return p, err
+		}
 	}
-	return s.newProject(ctx, person, id, Settings{Name: "Chats", Icon: "💬", Tools: StandardTools()})
+	return p, cmp.Or(err, ErrTrashed)
 }
+
+// maxDefaults is how many projects a person may have for chats without one.
+const maxDefaults = 20
 
 // Files are the files of a project of a person that is not in the trash.
 func (s *Store) Files(ctx context.Context, person, id string) (*vfs.Tree, error) {

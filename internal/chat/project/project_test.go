@@ -80,6 +80,7 @@ func TestProjects(t *testing.T) {
 		t.Run("preferences", func(t *testing.T) { db := open(); testPreferences(t, db, fresh(t, db)) })
 		t.Run("shares", func(t *testing.T) { db := open(); testShares(t, db, fresh(t, db)) })
 		t.Run("watch", func(t *testing.T) { db := open(); testWatch(t, db, fresh(t, db)) })
+		t.Run("unreadable", func(t *testing.T) { db := open(); testUnreadable(t, db, fresh(t, db)) })
 		t.Run("many", func(t *testing.T) { testMany(t, fresh(t, open())) })
 	})
 }

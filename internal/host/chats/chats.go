@@ -384,6 +384,9 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 		return nil, err
 	}
 	p, err := c.o.Store.Project(ctx, person, chat.Project)
+	if errors.Is(err, project.ErrUnreadable) {
+		return nil, fmt.Errorf("the project of this chat can't be opened: move the chat to another project (%w)", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -395,6 +398,9 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	set, err := project.PreferencesOf(ctx, c.o.Store, person)
 	if err != nil {
 		return nil, err
+	}
+	if set.Unreadable != "" {
+		c.o.Warn("chat " + id + ": what its person has set for all chats can't be opened, so it goes without")
 	}
 	level, err := llm.ParseLevel(first(chat.Thinking, p.Thinking))
 	if err != nil {

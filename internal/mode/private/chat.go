@@ -1,11 +1,13 @@
 package private
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,6 +47,9 @@ type Chat struct {
 	Modified time.Time `json:"modified"`
 	Revision int64     `json:"revision"`
 	Open     bool      `json:"open"` // a tab has it
+	// Unreadable says in lists why it can't be opened: "damaged" is that the server gives other data than was kept. It
+	// can be deleted.
+	Unreadable string `json:"unreadable,omitempty"`
 	About
 }
 
@@ -106,9 +111,12 @@ func (l *Loop) openChat(ctx context.Context, p *project, id string, take bool) (
 	if selector == "" {
 		selector = all.first()
 	}
+	unusable := ""
 	model, err := all.Open(ctx, selector)
-	if err != nil {
-		return nil, err
+	if err != nil { // it can be read, and go on with another one
+		unusable = err.Error()
+		name, id, _ := strings.Cut(selector, "/")
+		model = session.Opened{Model: &llm.Model{Provider: name, ID: cmp.Or(id, "model")}, Client: absent(unusable)}
 	}
 	thinking := settings.Thinking
 	if about.Thinking != "" {
@@ -120,7 +128,7 @@ func (l *Loop) openChat(ctx context.Context, p *project, id string, take bool) (
 	}
 	desk := session.NewDesk(session.DeskOptions{Wait: true})
 	c.session, err = session.New(session.Options{
-		Client: model.Client, Models: all, Desk: desk, Log: log, Sealed: true, NoGoals: true,
+		Client: model.Client, Unusable: unusable, Models: all, Desk: desk, Log: log, Sealed: true, NoGoals: true,
 		Request: llm.Request{Model: model.Model, System: system, Thinking: llm.Thought{Level: llm.Level(thinking)}},
 		Tools:   tools(desk),
 		Emit: func(e session.Event) {
@@ -135,6 +143,14 @@ func (l *Loop) openChat(ctx context.Context, p *project, id string, take bool) (
 	c.face = c.session.Face("browser", false)
 	go c.hold(life, l)
 	return c, nil
+}
+
+// absent is the client of a model that the project doesn't have any more.
+type absent string
+
+// Stream implements [llm.Client].
+func (a absent) Stream(_ context.Context, r *llm.Request) llm.Stream {
+	return llm.Failed(llm.Message{Role: llm.RoleAssistant, Provider: r.Model.Provider, Model: r.Model.ID}, &llm.Error{Kind: llm.ErrInvalidRequest, Message: string(a)})
 }
 
 // log opens the transcript. Its key is of this chat only, so that records of another one open nowhere here.

@@ -298,7 +298,12 @@ func (l *Loop) listChats(ctx context.Context, id string) ([]Chat, error) {
 	}
 	all := make([]Chat, len(raw))
 	for i := range raw {
-		if all[i], err = p.openChat(raw[i], raw[i].ID); err != nil {
+		all[i], err = p.openChat(raw[i], raw[i].ID)
+		if errors.Is(err, errAltered) { // the others can be read
+			all[i] = raw[i].Chat
+			all[i].About, all[i].Unreadable, err = About{}, "damaged", nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -58,6 +58,7 @@ func (o own) routes() []route {
 			verb: "PATCH", path: "/v1/preferences", needs: remote.Steer, about: "Changes what you have set for all of your projects. Chats take it up when they are opened next.",
 			in: reflect.TypeFor[PreferencesChange](), out: reflect.TypeFor[project.Preferences](), serve: o.setPreferences,
 		},
+		{verb: "DELETE", path: "/v1/preferences", needs: remote.Steer, about: "Removes what you have set for all of your projects, if it can't be opened.", serve: o.resetPreferences},
 		{
 			verb: "GET", path: "/v1/usage", needs: remote.Watch, about: "Says what your chats have cost, by day (in UTC), project and model.",
 			query: []parameter{{"days", "of how many days, today among them, up to 400. Without it 30"}},
@@ -119,6 +120,14 @@ func (o own) setPreferences(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, http.StatusOK, is)
+}
+
+func (o own) resetPreferences(w http.ResponseWriter, r *http.Request) {
+	if err := project.ResetPreferences(r.Context(), o.s.o.Projects, person(r)); err != nil {
+		failed(w, err)
+		return
+	}
+	answer(w, http.StatusOK, struct{}{})
 }
 
 func (o own) usage(w http.ResponseWriter, r *http.Request) {

@@ -27,7 +27,7 @@ type Problem struct {
 func fail(w http.ResponseWriter, status int, code string, err error) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(Problem{http.StatusText(status), status, err.Error(), code}) // who has gone reads nothing
+	_ = json.NewEncoder(w).Encode(Problem{http.StatusText(status), status, wordsOf(w, err.Error()), code}) // who has gone reads nothing
 }
 
 // failed answers with the problem of an error of a session.
@@ -80,6 +80,8 @@ func statusOf(err error) (status int, code string) {
 		return http.StatusRequestEntityTooLarge, code
 	case errors.Is(err, remote.ErrParameters), errors.Is(err, project.ErrInvalid):
 		return http.StatusBadRequest, code
+	case errors.Is(err, project.ErrUnreadable):
+		return http.StatusUnprocessableEntity, "unreadable"
 	case errors.Is(err, project.ErrChanged):
 		return http.StatusConflict, "changed"
 	case errors.Is(err, ErrUnknown), errors.Is(err, project.ErrUnknown), errors.Is(err, session.ErrNoAgent), errors.Is(err, session.ErrNoProgram):
@@ -109,8 +111,9 @@ func modelFailed(err error) bool {
 // problems makes problems of what libraries say is wrong, which is a text or nothing.
 type problems struct {
 	http.ResponseWriter
-	status int   // of a problem that isn't told yet
-	cause  error // of one that is the server's, for the log
+	asked  *http.Request // whose language it is told in; nil: English
+	status int           // of a problem that isn't told yet
+	cause  error         // of one that is the server's, for the log
 }
 
 func (p *problems) WriteHeader(status int) {
@@ -142,7 +145,7 @@ func (p *problems) tell(detail string) {
 		if status == http.StatusPreconditionFailed { // as those who write a file are told
 			code = string(vfs.Changed)
 		}
-		fail(p.ResponseWriter, status, code, errors.New(detail))
+		fail(p.ResponseWriter, status, code, errors.New(p.told(detail)))
 	}
 }
 

@@ -12,7 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/attachment"
+	"github.com/burin-dev/burin/internal/chat/project"
+	"github.com/burin-dev/burin/internal/chat/push"
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
 )
@@ -50,5 +54,43 @@ func TestBrokenDatabase(t *testing.T) {
 		if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.said) || ours && strings.Contains(w.Body.String(), "look for it") || ours != strings.Contains(logged.String(), "look for it") {
 			t.Errorf("%v: %d %s, and the log has %s", tt.err, w.Code, w.Body, &logged)
 		}
+	}
+}
+
+// Problems are told in the language of who asks: German to a browser that wants it, English to programs. What the packages say
+// is what is translated.
+func TestProblemsInGerman(t *testing.T) {
+	for _, err := range []error{
+		session.ErrBusy, session.ErrClosed, session.ErrSettled, session.ErrAnswered, session.ErrNoAgent, session.ErrBudget, session.ErrDenied, session.ErrServer, session.ErrOwnerGone,
+		project.ErrUnknown, project.ErrTrashed, project.ErrChanged,
+		project.TurnsError{Running: 2, Most: 2},
+		attachment.ErrUnknown, attachment.ErrLarge, attachment.ErrImage, attachment.ErrDamaged, vault.ErrLocked, push.ErrGone,
+		push.WaitError{Wait: time.Second},
+		errPushOff,
+		fmt.Errorf("%w: stop what is done in the chat first", session.ErrBusy), fmt.Errorf("%w: name: at most 200 bytes, not 300", project.ErrInvalid),
+	} {
+		said := map[string]string{}
+		for _, language := range []string{"", "de-CH, en;q=0.5", "en, de"} {
+			r := httptest.NewRequest("GET", "/v1/x", nil)
+			r.Header.Set("Accept-Language", language)
+			w := httptest.NewRecorder()
+			fail(&problems{ResponseWriter: w, asked: r}, http.StatusConflict, "x", err)
+			said[language] = w.Body.String()
+		}
+		english, german := said[""], said["de-CH, en;q=0.5"]
+		if german == english || !strings.Contains(german, `"code":"x"`) || said["en, de"] != english || !strings.Contains(english, strings.SplitN(err.Error(), `"`, 2)[0]) {
+			t.Errorf("%v: in German %s", err, german)
+		}
+	}
+	if is := germanProblem("not possible: name: at most 200 bytes, not 300"); is != "nicht möglich: name: höchstens 200 Byte, nicht 300" {
+		t.Error(is)
+	}
+	r := httptest.NewRequest("GET", "/v1/x", nil)
+	r.AddCookie(&http.Cookie{Name: languageCookie, Value: "de"})
+	w := httptest.NewRecorder()
+	told := &problems{ResponseWriter: w, asked: r}
+	http.Error(told, "there is no such attachment", http.StatusNotFound) // as libraries answer
+	if !strings.Contains(w.Body.String(), "diesen Anhang gibt es nicht") {
+		t.Errorf("a library says %s", w.Body)
 	}
 }

@@ -244,7 +244,7 @@ func (s *Server) Handler() http.Handler {
 		}
 		defer leave()
 		seen := &measured{ResponseWriter: w}
-		told := &problems{ResponseWriter: seen}
+		told := &problems{ResponseWriter: seen, asked: r}
 		defer func() { s.note(r, seen.status, told.cause, began) }()
 		defer told.tell("what is there is another one than the request says")
 		w = told

@@ -37,6 +37,7 @@ export function choose(language: string): void {
 export async function speak(): Promise<void> {
   const wanted = [chosen(), ...navigator.languages.map((l) => l.toLowerCase().split("-")[0]!)].find((l) => Object.hasOwn(languages, l)) ?? "en";
   document.documentElement.lang = wanted;
+  if ("caches" in window) void caches.open("language").then((c) => c.put("/language", new Response(wanted))).catch(() => {}); // for notifications
   if (wanted !== "de") return;
   try {
     translation = (await import("./de")).de;

@@ -82,6 +82,8 @@ export class App {
   me = $state.raw<Me>();
   projects = $state.raw<Project[]>([]);
   chats = $state.raw<Chat[]>([]);
+  /** What of the lists can't be opened: it can be deleted. */
+  lost = $state.raw<{ projects: Project[]; chats: Chat[] }>({ projects: [], chats: [] });
   models = $state.raw<Usable[]>([]);
   preferences = $state.raw<Preferences>({ revision: 0 });
   route = $state.raw<Route>({ view: "home", project: "" });
@@ -157,8 +159,7 @@ export class App {
       if (before !== me.id) forget(); // what was kept is somebody else's
       stored.set("person", me.id);
       if (before && before !== me.id) location.reload(); // without what fields have of it
-      this.projects = projects ?? [];
-      this.chats = chats ?? [];
+      this.take(projects ?? [], chats ?? []);
       this.models = models ?? [];
       if (this.client.stale) this.offline = true;
       this.preferences = preferences;
@@ -167,6 +168,12 @@ export class App {
     }
     this.ready = true;
     performance.mark("ready");
+  }
+
+  private take(projects: Project[], chats: Chat[]) {
+    this.projects = projects.filter((p) => !p.unreadable);
+    this.chats = chats.filter((c) => !c.unreadable);
+    this.lost = { projects: projects.filter((p) => p.unreadable), chats: chats.filter((c) => c.unreadable) };
   }
 
   /** stale has the lists read again soon; changes that come together are read once. */
@@ -196,8 +203,7 @@ export class App {
   private async read() {
     try {
       const [projects, chats, preferences] = await Promise.all([this.client.call("GET /v1/projects"), this.client.call("GET /v1/chats", { query: { limit: 300 } }), this.client.call("GET /v1/preferences")]);
-      this.projects = projects ?? [];
-      this.chats = chats ?? [];
+      this.take(projects ?? [], chats ?? []);
       this.preferences = preferences;
       this.changes++;
       if (this.open && !document.hidden) this.look(this.open.id);
@@ -272,9 +278,21 @@ export class App {
     try {
       await this.client.call("DELETE /v1/chats/{id}", { id });
       this.chats = this.chats.filter((c) => c.id !== id);
+      this.lost = { ...this.lost, chats: this.lost.chats.filter((c) => c.id !== id) };
       if (this.open?.id === id) this.go("/");
       if (this.secret) this.tell(t("chat.deletedForGood"));
       else this.tell(t("chat.deleted"), () => void this.client.call("POST /v1/chats/{id}/restore", { id }).then(() => this.refresh()));
+    } catch (error) {
+      this.tell(messageOf(error));
+    }
+  }
+
+  /** removeLost moves a project that can't be opened to the trash. */
+  async removeLost(id: string) {
+    try {
+      await this.client.call("DELETE /v1/projects/{id}", { id });
+      await this.refresh();
+      this.tell(t("nav.projectDeleted"), () => void this.client.call("POST /v1/projects/{id}/restore", { id }).then(() => this.refresh()));
     } catch (error) {
       this.tell(messageOf(error));
     }

@@ -5,7 +5,7 @@ import type { Message } from "../api/source";
 import type { Follows } from "../api/stream";
 import type { Chat, Facts, Input, Node, Question, Queued, Reply } from "../api/schema";
 import { t } from "../i18n";
-import { add, partsOf, stubs, textOf, Tree, turns, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
+import { add, minionsOf, partsOf, stubs, textOf, Tree, turns, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
 
 const PAGE = 100; // entries that are read at a time
 const AROUND = 25; // turns that are read before and after those that are shown
@@ -19,12 +19,16 @@ export class Open {
   retrying = $state("");
   problem = $state(""); // why the chat can't be shown
   held = $state(false); // because another tab has it, which this one may take it from
+  lost = $state(false); // because its project can't be opened: it can be moved
+  /** The chat that this one works for as an agent; undefined: it is a person's. */
+  readonly above: string | undefined;
   loading = $state(true);
   sending = $state.raw<Prompt[]>([]);
 
   private branch = $state.raw<Stub[]>([]); // all turns, the oldest first, read or not
   private read = $state(0); // changes with the entries that are there
   private entries = new Map<string, Entry>(); // those near what is shown, and the newest
+  private rough = new Set<string>(); // those that events told of: when they were written is in the transcript
   private built = new Map<Stub, Turn>();
   private wanted: [number, number] = [0, 0];
   private reading = false;
@@ -52,7 +56,7 @@ export class Open {
     const out: Turn[] = [...this.sending];
     if (!this.writing) return out;
     const said = this.base < this.branch.length ? this.past(this.base) : undefined;
-    const answer: Answer = said?.kind === "answer" ? { ...said, pieces: [...said.pieces], live: true } : { kind: "answer", id: "live", last: "live", pieces: [], model: "", stop: "", error: "", cost: 0, tokens: 0, live: true };
+    const answer: Answer = said?.kind === "answer" ? { ...said, pieces: [...said.pieces], live: true } : { kind: "answer", id: "live", last: "live", pieces: [], model: "", stop: "", error: "", live: true };
     if (this.calls.size > 0) answer.pieces = answer.pieces.map((p) => (p.t === "steps" ? { t: "steps", steps: p.steps.map((s) => (s.t === "call" && !s.call.result && this.calls.has(s.call.id) ? { t: "call", call: { ...s.call, ...this.calls.get(s.call.id), running: true } } : s)) } : p));
     if (this.live) add(answer.pieces, this.live, new Map(), this.calls);
     out.push(answer);
@@ -154,20 +158,42 @@ export class Open {
     return turns(ids.map((id) => got.get(id)).filter((e) => e !== undefined), this.tree, t("message.compacted"));
   }
 
+  /** written is what a turn says, as its entries have it: for one that can't be drawn. */
+  written(i: number): string {
+    const all = i < this.base ? this.branch[i]!.ids.map((id) => this.entries.get(id)?.message) : [this.live];
+    try {
+      const text = all.map((m) => (m && m.role !== "toolResult" ? textOf(m) : "")).filter(Boolean).join("\n\n");
+      if (text) return text;
+    } catch {
+      // What it is made of may be what is wrong.
+    }
+    return JSON.stringify(all, null, 2);
+  }
+
   constructor(
     readonly id: string,
     private readonly client: Client,
     private readonly follower: Follows,
     private readonly settled: () => void,
-  ) {}
+  ) {
+    const [chat, agent] = id.split(".", 2);
+    this.above = agent ? chat! : undefined;
+  }
 
   /** load reads the chat and begins to follow it. A private chat can be taken from the tab that has it. */
   async load(take?: true) {
     this.problem = "";
+    this.lost = false;
     this.loading = true;
     try {
-      const [about, open] = await Promise.all([this.client.call("GET /v1/chats/{id}", { id: this.id }), this.client.call("GET /v1/sessions/{id}", { id: this.id, query: { take } })]);
-      this.about = about;
+      const named = this.client.call("GET /v1/chats/{id}", { id: this.above ?? this.id });
+      const asked = this.client.call("GET /v1/sessions/{id}", { id: this.id, query: { take } });
+      asked.catch(() => {}); // it is awaited below, unless there is no such chat
+      const about = await named;
+      if (!this.above) this.about = about;
+      const open = await asked;
+      // An agent has a name of its own, and nothing else of the chat around it.
+      if (this.above) this.about = { ...about, title: open.facts.stats.title || this.id.slice(this.above.length + 1), draft: "" };
       this.facts = open.facts;
       this.leaf = open.facts.leaf ?? "";
       await this.grow();
@@ -184,7 +210,8 @@ export class Open {
       this.questions = questions ?? [];
       this.loading = false;
     } catch (error) {
-      this.problem = error instanceof Failure && error.status === 404 ? t("chat.gone") : messageOf(error);
+      this.lost = error instanceof Failure && error.code === "unreadable" && this.about !== undefined;
+      this.problem = error instanceof Failure && error.status === 404 ? t("chat.gone") : error instanceof Failure && error.code === "unreadable" ? t(this.lost ? "chat.lostProject" : "chat.lost") : messageOf(error);
       this.held = error instanceof Failure && error.code === "held";
       this.loading = false;
     }
@@ -261,6 +288,8 @@ export class Open {
         const call: Call = { id: e["toolCallId"] as string, name: e["toolName"] as string, arguments: e["args"], running: true };
         if (e["label"]) call.label = e["label"] as string;
         if (partial) call.result = textOf(partial);
+        const agents = minionsOf(partial && { ...partial, toolName: call.name }) ?? this.calls.get(call.id)?.agents;
+        if (agents) call.agents = agents;
         this.calls = new Map(this.calls).set(call.id, call);
         break;
       }
@@ -350,9 +379,15 @@ export class Open {
     this.pieces = [];
     if (m.role === "assistant") this.live = undefined;
     if (m.role === "user") this.sending = this.sending.filter((s) => s.id !== turn && s.text !== textOf(m));
-    if (!id || this.entries.has(id) || this.tree.has(id)) return;
+    if (!id || this.entries.has(id)) return;
+    if (this.tree.has(id)) {
+      // It was written between the questions for the leaf and for the tree.
+      if (this.find(id) < 0) void this.sync();
+      return;
+    }
     const type = m.role === "user" || m.role === "assistant" || m.role === "toolResult" ? "message" : "custom_message";
     this.entries.set(id, { type, id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
+    if (m.role !== "user") this.rough.add(id);
     if (type === "message") this.branch = stubs([{ id, type, role: m.role }], this.branch);
     this.leaf = id;
   }
@@ -400,7 +435,8 @@ export class Open {
         continue;
       }
       branch = stubs(this.tree.branch(this.leaf));
-      const newest = branch.slice(-AROUND).flatMap((s) => s.ids).filter((id) => !this.entries.has(id) && !asked.has(id));
+      const exact = this.facts?.working === true ? [] : [...this.rough];
+      const newest = branch.slice(-AROUND).flatMap((s) => s.ids).filter((id) => (!this.entries.has(id) || exact.includes(id)) && !asked.has(id));
       if (newest.length === 0) break;
       const next = newest.slice(-PAGE);
       for (const id of next) asked.add(id);
@@ -423,7 +459,10 @@ export class Open {
   }
 
   private async fetch(ids: string[]) {
-    for (const e of await this.ask(ids)) this.entries.set(e.id, e);
+    for (const e of await this.ask(ids)) {
+      this.entries.set(e.id, e);
+      this.rough.delete(e.id);
+    }
     this.read++;
   }
 
@@ -504,6 +543,6 @@ export class Open {
 
   async setModel(model: string) {
     await this.client.call("POST /v1/sessions/{id}/set_model", { id: this.id, body: { text: model } });
-    if (this.about) this.about = await this.client.call("PATCH /v1/chats/{id}", { id: this.id, body: { model } });
+    if (this.about && !this.above) this.about = await this.client.call("PATCH /v1/chats/{id}", { id: this.id, body: { model } });
   }
 }

@@ -2,6 +2,7 @@
 
 import type { Node } from "../api/schema";
 import { href } from "../markdown/inline";
+import { cachedBy, nothing, plus, type Cached, type Used } from "./figures";
 
 export interface Part {
   type: string; // text, thinking, toolCall, image, document, opaque
@@ -26,6 +27,8 @@ export interface Usage {
   output: number;
   cacheRead: number;
   cacheWrite: number;
+  cacheWriteLong?: number;
+  reasoning?: number;
   cost?: { total: number; unknown?: boolean; unreliable?: boolean };
 }
 export interface Said {
@@ -34,6 +37,8 @@ export interface Said {
   toolCallId?: string;
   toolName?: string;
   isError?: boolean;
+  details?: unknown;
+  provider?: string;
   model?: string;
   usage?: Usage;
   stopReason?: string;
@@ -58,6 +63,22 @@ export interface Call {
   result?: string;
   failed?: boolean;
   running?: boolean;
+  agents?: Minion[]; // that it had work
+}
+/** Minion is an agent that works for a chat, in a chat of its own. */
+export interface Minion {
+  id: string; // in its chat
+  name: string;
+  persona: string;
+  state: string; // running, done, failed, stopped
+  cost: number;
+}
+/** minionsOf are the agents that the details of a result name. */
+export function minionsOf(m: Said | undefined): Minion[] | undefined {
+  const all = (m?.details as { agents?: unknown } | undefined)?.agents;
+  if (m?.toolName !== "task" || !Array.isArray(all)) return undefined;
+  const text = (v: unknown) => (typeof v === "string" ? v : "");
+  return (all as Record<string, unknown>[]).filter((a) => text(a["id"]) !== "").map((a) => ({ id: text(a["id"]), name: text(a["description"]) || text(a["id"]), persona: text(a["agent"]), state: text(a["state"]), cost: Number(a["cost"]) || 0 }));
 }
 /** argumentText is what a call is given, as people read it: code and other long texts with their lines as they are. */
 export function argumentText(given: unknown): string {
@@ -94,8 +115,8 @@ export interface Answer {
   model: string;
   stop: string;
   error: string;
-  cost: number;
-  tokens: number;
+  used?: Used; // once it is complete; missing: nobody counted
+  cached?: Cached; // by the provider, for the next message
   versions?: Versions;
   live?: boolean;
 }
@@ -162,7 +183,10 @@ function callOf(p: Part, results: Map<string, Said>, running?: Map<string, Call>
   if (result) {
     call.result = textOf(result);
     call.failed = result.isError === true;
+    const agents = minionsOf(result);
+    if (agents) call.agents = agents;
   } else if (now) {
+    if (now.agents) call.agents = now.agents;
     call.running = true;
     if (now.result !== undefined) call.result = now.result;
   }
@@ -267,7 +291,10 @@ export function turns(entries: Entry[], tree: Tree, compacted: string): Turn[] {
   const results = new Map<string, Said>();
   for (const e of entries) if (e.message?.role === "toolResult" && e.message.toolCallId) results.set(e.message.toolCallId, e.message);
   const out: Turn[] = [];
+  let before = 0; // when the entry before was written
   for (const e of entries) {
+    const [began, written] = [before, Date.parse(e.timestamp)];
+    before = written;
     if (e.type === "compaction") {
       out.push({ kind: "notice", id: e.id, text: compacted });
       continue;
@@ -282,7 +309,7 @@ export function turns(entries: Entry[], tree: Tree, compacted: string): Turn[] {
     } else if (m.role === "assistant") {
       let last = out[out.length - 1];
       if (last?.kind !== "answer") {
-        last = { kind: "answer", id: e.id, last: e.id, pieces: [], model: "", stop: "", error: "", cost: 0, tokens: 0 };
+        last = { kind: "answer", id: e.id, last: e.id, pieces: [], model: "", stop: "", error: "" };
         const versions = tree.versions(e.id);
         if (versions) last.versions = versions;
         out.push(last);
@@ -292,8 +319,17 @@ export function turns(entries: Entry[], tree: Tree, compacted: string): Turn[] {
       last.model = m.model ?? last.model;
       last.stop = m.stopReason ?? "";
       last.error = m.errorMessage ?? "";
-      last.cost += m.usage?.cost?.total ?? 0;
-      last.tokens += m.usage?.output ?? 0;
+      if (m.usage) {
+        plus((last.used ??= nothing()), m.usage);
+        last.used.at = e.timestamp;
+        const kept = cachedBy(m.provider ?? "", m.usage, written);
+        if (kept) last.cached = kept;
+        else delete last.cached;
+      }
+      if (last.used && m.timestamp) last.used.took += Math.max(0, written - m.timestamp) || 0;
+    } else if (m.role === "toolResult") {
+      const last = out[out.length - 1];
+      if (last?.kind === "answer" && last.used) last.used.took += Math.max(0, written - began) || 0;
     }
   }
   return out;

@@ -5,6 +5,8 @@ import { getContext, setContext } from "svelte";
 export interface Viewer {
   artifact(text: string): void;
   picture(src: string, alt: string): void;
+  /** The chats of the agents that worked for this one; missing: it has none. */
+  agent?: { at(id: string): string; open(id: string): void };
 }
 const key = "viewer";
 export const setViewer = (v: Viewer) => setContext(key, v);

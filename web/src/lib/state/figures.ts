@@ -1,0 +1,80 @@
+/** What answers took and cost, as the page writes it. */
+
+import { locale } from "../i18n";
+import type { Usage } from "./messages";
+
+/** Used is what an answer used, of all its requests. */
+export interface Used {
+  requests: number;
+  input: number; // tokens that no cache had
+  cached: number;
+  written: number; // to the cache
+  output: number;
+  reasoning: number; // of output
+  cost: number;
+  unknown: boolean; // a price is: the true cost is higher
+  guessed: boolean; // a price is that of something similar
+  took: number; // milliseconds of requests and calls, without pauses between them
+  at: string; // when it was complete
+}
+
+export const nothing = (): Used => ({ requests: 0, input: 0, cached: 0, written: 0, output: 0, reasoning: 0, cost: 0, unknown: false, guessed: false, took: 0, at: "" });
+
+/** plus adds what a request used. */
+export function plus(u: Used, is: Usage): void {
+  u.requests++;
+  u.input += is.input;
+  u.cached += is.cacheRead;
+  u.written += is.cacheWrite;
+  u.output += is.output;
+  u.reasoning += is.reasoning ?? 0;
+  u.cost += is.cost?.total ?? 0;
+  u.unknown ||= is.cost === undefined || is.cost.unknown === true;
+  u.guessed ||= is.cost?.unreliable === true;
+}
+
+/** dollars writes what something cost: with ≈ where a price was guessed, and + where one is unknown. */
+export function dollars(usd: number, unknown = false, guessed = false): string {
+  const sum = usd === 0 ? "$0" : usd < 0.00005 ? "<$0.0001" : usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
+  return `${guessed ? "≈" : ""}${sum}${unknown ? "+" : ""}`;
+}
+
+/** span writes how long something took. */
+export function span(ms: number): string {
+  const s = ms / 1000;
+  if (s < 0.05) return "<0.1 s";
+  if (s < 10) return `${s.toLocaleString(locale(), { maximumFractionDigits: 1 })} s`;
+  if (s < 60) return `${Math.round(s)} s`;
+  const minutes = Math.floor(Math.round(s) / 60);
+  return minutes < 60 ? `${minutes} min ${Math.round(s) % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Cached is what the provider keeps of a chat, as far as the newest answer tells. */
+export interface Cached {
+  provider: string;
+  until: number; // when it ends, in milliseconds
+  tokens: number; // that the next message sends again
+}
+
+/** How long providers keep a prompt, at least. */
+const SHORT = 5 * 60_000;
+const LONG = 60 * 60_000;
+
+/** cachedBy says what a provider keeps after an answer; undefined: it keeps nothing, or doesn't tell. */
+export function cachedBy(provider: string, usage: Usage, at: number): Cached | undefined {
+  if (usage.cacheRead + usage.cacheWrite === 0) return undefined;
+  return { provider, until: at + (usage.cacheWriteLong ? LONG : SHORT), tokens: usage.input + usage.cacheRead + usage.cacheWrite + usage.output };
+}
+
+/** Prices are dollars of a million tokens, and missing where they aren't known. */
+export interface Prices {
+  input?: unknown;
+  cacheRead?: unknown;
+  cacheWrite?: unknown;
+}
+
+/** uncached is what tokens cost that are sent without a cache; undefined: the price isn't known. */
+export function uncached(tokens: number, price: Prices | undefined): number | undefined {
+  const rate = [price?.cacheWrite, price?.input].find((r) => typeof r === "number");
+  return rate === undefined ? undefined : (tokens * rate) / 1e6;
+}
