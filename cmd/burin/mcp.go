@@ -439,10 +439,14 @@ func changeServer(ctx context.Context, p *program, name string, project bool, ch
 	}
 	return mcpserver.Edit(ctx, file, func(all mcpserver.Entries) error {
 		if all[name] == nil {
-			return usage("no MCP server %q in %s: burin mcp list shows whose it is", name, file)
+			return noServer(name, file)
 		}
 		return change(all)
 	})
+}
+
+func noServer(name, file string) error {
+	return usage("no MCP server %q in %s: burin mcp list shows whose it is", name, file)
 }
 
 func mcpRemoveCommand(p *program) *cobra.Command {
@@ -469,10 +473,18 @@ func mcpSwitchCommand(p *program, on bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name + " NAME", Short: short, Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeServer(cmd.Context(), p, args[0], project, func(all mcpserver.Entries) (err error) {
-				all[args[0]], err = mcpserver.Switch(all[args[0]], on)
+			h, err := p.host(nil)
+			if err != nil {
 				return err
-			})
+			}
+			file, err := ownFile(h, project)
+			if err != nil {
+				return err
+			}
+			if err = host.SwitchServer(cmd.Context(), h, file, args[0], "", on); errors.Is(err, host.ErrNoServer) {
+				err = noServer(args[0], file)
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&project, "project", false, "in the project's .burin/mcp.json")

@@ -447,6 +447,36 @@ func TestMCPCommands(t *testing.T) {
 	}
 }
 
+// Who switches a project's server off and on by command keeps the trust in its file, and whoever changes more doesn't.
+func TestMCPSwitchKeepsTrust(t *testing.T) {
+	pacetest.Costly(t)
+	t.Parallel()
+	c := configure(t, "")
+	c.put("work/.git/HEAD", "ref: refs/heads/main\n")
+	c.put("work/.burin/mcp.json", `{"mcpServers": {"theirs": {"command": "no-such-program"}}}`)
+	is := func(want string) {
+		t.Helper()
+		if out := c.burin("mcp", "list"); !strings.Contains(out, "theirs  "+want+" ") {
+			t.Errorf("want %s: %s", want, out)
+		}
+	}
+	is("needs trust")
+	c.burin("mcp", "disable", "--project", "theirs")
+	c.burin("mcp", "enable", "--project", "theirs")
+	is("needs trust")
+	c.burin("trust", "--allow")
+	is("on")
+	c.burin("mcp", "disable", "--project", "theirs")
+	is("off")
+	c.burin("mcp", "enable", "--project", "theirs")
+	is("on")
+	c.burin("mcp", "add", "--project", "more", "--", "no-such-program")
+	is("needs trust")
+	if out := c.burin("mcp", "disable", "--project", "none"); !strings.Contains(out, `no MCP server "none" in `) {
+		t.Errorf("of a server that isn't there: %s", out)
+	}
+}
+
 // The tool of a server counts as one that may change something, unless the server says otherwise.
 func TestMCPPlanMode(t *testing.T) {
 	pacetest.Costly(t)

@@ -273,8 +273,7 @@ func (d *ServerDesk) Do(ctx context.Context, what, id, tool string) (said string
 	return said, err
 }
 
-// change changes a server in the file of burin's own that defines it. The trust in a project's
-// file stays: the person changes no more than which of its servers and tools are used.
+// change changes a server in the file of burin's own that defines it.
 func (d *ServerDesk) change(ctx context.Context, s *Server, tool string, on bool) error {
 	h := d.host
 	switch s.Standing {
@@ -290,33 +289,42 @@ func (d *ServerDesk) change(ctx context.Context, s *Server, tool string, on bool
 	if !own {
 		return fmt.Errorf("%s is not burin's own: change %s there", s.Path, s.Name)
 	}
-	before, trusted := d.file(s.Path)
-	err := mcpserver.Edit(ctx, s.Path, func(all mcpserver.Entries) (err error) {
-		switch raw := all[s.Name]; {
+	return SwitchServer(ctx, h, s.Path, s.Name, tool, on)
+}
+
+// ErrNoServer means that a file has no server of a name.
+var ErrNoServer = errors.New("no such MCP server")
+
+// SwitchServer switches a server, or one of its tools, in one of burin's own files. The trust in a project's file stays: the
+// person changes no more than which of its servers and tools are used.
+func SwitchServer(ctx context.Context, h *Host, path, name, tool string, on bool) error {
+	before, trusted := serverFile(h, path)
+	err := mcpserver.Edit(ctx, path, func(all mcpserver.Entries) (err error) {
+		switch raw := all[name]; {
 		case raw == nil:
-			return fmt.Errorf("%s has no MCP server called %s", s.Path, s.Name)
+			return fmt.Errorf("%w: %s has none called %s", ErrNoServer, path, name)
 		case tool != "":
-			all[s.Name], err = mcpserver.SwitchTool(raw, tool, on)
+			all[name], err = mcpserver.SwitchTool(raw, tool, on)
 		default:
-			all[s.Name], err = mcpserver.Switch(raw, on)
+			all[name], err = mcpserver.Switch(raw, on)
 		}
 		return err
 	})
 	if err != nil || !trusted {
 		return err
 	}
-	if after, _ := d.file(s.Path); runs(before, s.Name) == runs(after, s.Name) {
+	if after, _ := serverFile(h, path); runs(before, name) == runs(after, name) {
 		err = trustList(h).Decide(after.Project, trust.Trusted, []trust.Item{after.Item})
 	}
 	return err
 }
 
-// file is a file of servers as it is now, and whether it needed trust and has it.
-func (d *ServerDesk) file(path string) (f mcpserver.File, trusted bool) {
-	files, _ := mcpserver.Discover(d.host.Sources()) // Find tells what is wrong with them
+// serverFile is a file of servers as it is now, and whether it needed trust and has it.
+func serverFile(h *Host, path string) (f mcpserver.File, trusted bool) {
+	files, _ := mcpserver.Discover(h.Sources()) // Find tells what is wrong with them
 	for _, f = range files {
 		if f.Path == path {
-			standing, err := trustedFile(d.host, f)
+			standing, err := trustedFile(h, f)
 			return f, err == nil && !f.Own && standing == ServerOn
 		}
 	}

@@ -126,7 +126,7 @@ func (c *conn) take(line []byte) {
 		return
 	}
 	switch {
-	case m.Method != "" && c.of(&m):
+	case m.Method != "" && c.unwanted(&m):
 	case m.Method != "" && m.ID != nil:
 		c.serve(&m)
 	case m.Method == "notifications/cancelled":

@@ -264,9 +264,9 @@ func (l *Link) forget() {
 	l.spoke = ""
 }
 
-// of reports whether a message is none of those that a server may send in the newest version: a request,
+// unwanted reports whether a message is none of those that a server may send in the newest version: a request,
 // or a change that nobody has asked for. It notes where a subscription begins and ends.
-func (c *conn) of(m *incoming) (ignored bool) {
+func (c *conn) unwanted(m *incoming) (ignored bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stateless == "" {
