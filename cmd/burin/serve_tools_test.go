@@ -2,6 +2,8 @@ package main
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +110,37 @@ func TestServeJavaScript(t *testing.T) {
 	}
 	if got := c.send(http.StatusOK, "GET", at+"/file?path=/count.txt", "", nil); got != "3" {
 		t.Errorf("the person reads %q", got)
+	}
+	c.end()
+}
+
+// A project has its models search the web themselves.
+func TestServeModelSearches(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	cmd := machine(t, b, rpcConfig)
+	models := filepath.Join(filepath.Dir(cmd.Dir), "burin", "models.yml")
+	text, err := os.ReadFile(models)
+	if err == nil {
+		err = os.WriteFile(models, []byte(strings.ReplaceAll(string(text), "contextWindow: 200000", "contextWindow: 200000, webSearch: true")), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := serveIt(t, cmd)
+	for _, model := range []bool{false, true} {
+		var p struct{ ID string }
+		c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "News", "tools": map[string]any{"web": map[string]any{"model": model}}}, &p)
+		if got := c.toolsOf(p.ID)["web"]["model"]; (got == true) != model {
+			t.Errorf("of %v is kept %v", model, got)
+		}
+		c.begin(p.ID, "say hello")
+		all := b.srv.Requests()
+		r := all[len(all)-1]
+		_, tools := b.systemOf(t)
+		if searches := len(r.ServerTools) == 1 && r.ServerTools[0].Kind == llm.ServerWebSearch; searches != model || slices.Contains(tools, "web_search") == model || !slices.Contains(tools, "fetch") {
+			t.Errorf("%v: the model got %v and of its provider %v", model, tools, r.ServerTools)
+		}
 	}
 	c.end()
 }

@@ -46,6 +46,7 @@ type Chat struct {
 	Default      Choice
 	Thinking     llm.Level
 	MaxTokens    int
+	ModelSearch  bool // the model itself searches the web, where it can
 	Instructions string
 	Without      []string       // tools that it doesn't have of those that make sense in a chat
 	Extra        []*tool.Tool   // that it has besides
@@ -63,10 +64,14 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	search := settings.Providers.WebSearch
+	if c.ModelSearch {
+		search = "model"
+	}
 	o := Session{
 		Session: bench.Session{
 			System: chatWords, Append: c.Instructions, Approval: c.Mode, Desk: c.Desk, ExtraTools: c.Extra, Chains: c.Chains, Warn: c.Warn, MaxCost: c.MaxCost, MaxTokens: c.MaxTokens,
-			Log: c.Log, Retry: retryOf(settings), Compaction: compactionOf(settings), WebSearch: settings.Providers.WebSearch,
+			Log: c.Log, Retry: retryOf(settings), Compaction: compactionOf(settings), WebSearch: search,
 			LargeImages: !settings.Bool("images.autoResize"), NoImages: settings.Images.BlockImages, NoGoals: true, Titles: settings.Titles.Model,
 			Without: slices.Concat(switchedOff(settings), c.Without), Advisor: session.AdvisorOff,
 		},

@@ -22,7 +22,7 @@ type Tools struct {
 	// Minion has agents do parts of the work, each in a chat of its own.
 	Minion *MinionTool `json:"minion,omitempty"`
 	// Web searches the web and reads pages.
-	Web *ToolOn `json:"web,omitempty"`
+	Web *WebTool `json:"web,omitempty"`
 	// Ask puts questions to the person.
 	Ask *ToolOn `json:"ask,omitempty"`
 	// Todo is a list of work that the person sees.
@@ -45,6 +45,13 @@ type FilesystemTool struct {
 type MemoryTool struct {
 	// SystemPrompt puts the list of the notes, and README.md among them, into the system prompt of each turn.
 	SystemPrompt bool `json:"systemPrompt,omitempty"`
+}
+
+// WebTool are the options of web.
+type WebTool struct {
+	// Model has the model itself search, at its provider, where it can and nobody is asked. It is so everywhere with the server's
+	// setting providers.webSearch: model.
+	Model bool `json:"model,omitempty"`
 }
 
 // JavaScriptTool are the options of javascript.
@@ -106,7 +113,7 @@ func (t *Tools) OfMinions() *Tools {
 
 // StandardTools are those of projects in which nothing else was chosen.
 func StandardTools() *Tools {
-	return &Tools{Filesystem: &FilesystemTool{}, Web: &ToolOn{}, Ask: &ToolOn{}, Todo: &ToolOn{}, Calc: &ToolOn{}, History: &ToolOn{}}
+	return &Tools{Filesystem: &FilesystemTool{}, Web: &WebTool{}, Ask: &ToolOn{}, Todo: &ToolOn{}, Calc: &ToolOn{}, History: &ToolOn{}}
 }
 
 func (t *Tools) check() error {
@@ -169,7 +176,10 @@ func toolsNamed(names []string) *Tools {
 		}
 		return nil
 	}
-	t := &Tools{Web: on("fetch", "web_search"), Ask: on("ask"), Todo: on("todo"), Calc: on("calc"), History: on("history")}
+	t := &Tools{Ask: on("ask"), Todo: on("todo"), Calc: on("calc"), History: on("history")}
+	if has("fetch", "web_search") {
+		t.Web = &WebTool{}
+	}
 	if has("read", "ls", "find", "grep", "write", "edit", "undo_edit") {
 		t.Filesystem = &FilesystemTool{ReadOnly: !has("write", "edit", "undo_edit")}
 	}

@@ -358,6 +358,7 @@ const pages: Record<keyof typeof pagesEn, string> = {
   "tool.programsReadOnly": "Programme lesen Dateien nur",
   "tool.web": "Web",
   "tool.web.about": "Sucht im Web und liest Seiten.",
+  "tool.modelSearches": "Den Anbieter des Modells suchen lassen, wo er es kann",
   "tool.ask": "Fragen",
   "tool.ask.about": "Fragt dich, wenn etwas unklar ist.",
   "tool.todo": "Aufgabenliste",

@@ -81,6 +81,7 @@ export const pagesEn = {
   "tool.programsReadOnly": "Programs only read files",
   "tool.web": "Web",
   "tool.web.about": "Searches the web and reads pages.",
+  "tool.modelSearches": "Let the model's provider search, where it can",
   "tool.ask": "Questions",
   "tool.ask.about": "Asks you when something is unclear.",
   "tool.todo": "Task list",

@@ -14,6 +14,7 @@ export function readTools(of: Tools | undefined) {
     on: Object.fromEntries(toolNames.map((n) => [n, of?.[n] !== undefined && of[n] !== null])) as Record<ToolName, boolean>,
     readOnly: of?.filesystem?.readOnly ?? false,
     systemPrompt: of?.memory?.systemPrompt ?? false,
+    modelSearches: of?.web?.model ?? false,
     library: !(of?.javascript?.noLibrary ?? false),
     programsReadOnly: of?.javascript?.readOnly ?? false,
     continueMessage: of?.checkpoint?.continueMessage ?? "",
@@ -34,7 +35,8 @@ export function writeTools(f: ToolsForm): Tools {
     filesystem: { readOnly: f.readOnly },
     memory: { systemPrompt: f.systemPrompt },
     javascript: { noLibrary: !f.library, readOnly: f.programsReadOnly },
-    web: {}, ask: {}, todo: {}, calc: {}, history: {}, sketchbook: {},
+    web: { model: f.modelSearches },
+    ask: {}, todo: {}, calc: {}, history: {}, sketchbook: {},
     checkpoint: { continueMessage: f.continueMessage.trim(), keep: f.keep },
     minion: {
       instructions: f.instructions, model: f.model, personas: f.personas, tools: forMinions.every((n) => f.tools.includes(n)) ? null : f.tools,
