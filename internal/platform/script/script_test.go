@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/burin-dev/burin/internal/pacetest"
 )
 
 func TestMain(m *testing.M) {
@@ -205,6 +207,7 @@ undefined`
 
 // Whatever a program does, it ends in time, and what it printed and wrote before stays.
 func TestEndless(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for name, p := range map[string]Program{
 		"loop":     {Code: `for (;;);`},
@@ -238,8 +241,17 @@ func TestEndless(t *testing.T) {
 	}
 }
 
+// Without the other cases: it is stopped.
+func TestStops(t *testing.T) {
+	t.Parallel()
+	if got := run(t, Program{Code: `try { for (;;); } catch { return "caught" }`, Time: 200 * time.Millisecond}); got != "failed: Error: Execution timeout (0.2s)" {
+		t.Error(got)
+	}
+}
+
 // What would need too much is an error of the program.
 func TestTooMuch(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	for code, want := range map[string]string{
 		`const all = []; for (;;) all.push(new Array(1000).fill("x"))`:       "out of memory",
