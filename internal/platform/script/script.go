@@ -3,7 +3,7 @@
 // The engine is QuickJS, in a process of its own that [Main] recognizes: burin's executable once
 // more. It is C that was translated to Go, so a mistake in it could be used against the process it
 // is in. That process holds nothing, gets no environment, can start no program, reaches no network
-// and opens no file; on macOS it could read files, on Windows only the engine keeps the program in,
+// and, under Linux with Landlock, opens no file; on macOS it could read files, on Windows only the engine keeps the program in,
 // which has no function for any of that.
 //
 // A program is the body of a strict async function. It finds ECMAScript 2023 without Intl and modules,

@@ -241,7 +241,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// Without the other cases: it is stopped.
+// A program that doesn't end is stopped; [TestEndless] has more of them.
 func TestStops(t *testing.T) {
 	t.Parallel()
 	if got := run(t, Program{Code: `try { for (;;); } catch { return "caught" }`, Time: 200 * time.Millisecond}); got != "failed: Error: Execution timeout (0.2s)" {
