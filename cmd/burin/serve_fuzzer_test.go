@@ -88,7 +88,7 @@ var fieldWords = map[string][]any{
 	"limit": {"1", "50"}, "recursive": {"true", ""}, "purge": {"true", ""}, "trash": {"true", ""}, "deleted": {"true"}, "inline": {"true"}, "version": {1.0, 2.0},
 	"keep": {1.0, 2.0}, "q": {"words", "Some words", `"words of" mod`}, "days": {0.0, 7.0}, "cols": {80.0}, "rows": {24.0}, "revision": {0.0}, "tools": {map[string]any{"calc": map[string]any{}}},
 	"budget": {1.0, 100.0}, "maxCost": {0.0, 5.0}, "maxTokens": {0.0, 100.0}, "storage": {1e9}, "turns": {2.0}, "temperature": {0.5}, "before": {"2030-01-01T00:00:00Z"},
-	"models": {[]any{"box/*"}}, "icon": {"📗"}, "tags": {[]any{"a", "b"}}, "expires": {"2030-01-01T00:00:00Z"},
+	"models": {[]any{"box/*"}}, "icon": {"📗"}, "tags": {[]any{"a", "b"}}, "folder": {"Sea"}, "expires": {"2030-01-01T00:00:00Z"},
 	"tenant": {gremlinTenant}, "format": {"json", "markdown"}, "disabled": {false, false, true}, "pattern": {"echo:*"},
 }
 

@@ -51,6 +51,7 @@ type Chat struct {
 	Pinned   bool      `json:"pinned,omitempty"`
 	Archived bool      `json:"archived,omitempty"`
 	Tags     []string  `json:"tags,omitempty"`
+	Folder   string    `json:"folder,omitempty"`
 	// Current is the id of the last message of the branch that is shown.
 	Current string `json:"current,omitempty"`
 	// Messages are in the order in which they were written. A parent comes before its answers.

@@ -138,7 +138,7 @@ func sources(ctx context.Context, s *Store, person string) (map[string]bool, err
 
 // importChat keeps a chat. It is in no list before it is whole.
 func importChat(ctx context.Context, s *Store, person, project, source string, c *chatfile.Chat) error {
-	about := About{Title: plainName(c.Title), Source: source, Pinned: c.Pinned, Archived: c.Archived}
+	about := About{Title: plainName(c.Title), Source: source, Pinned: c.Pinned, Archived: c.Archived, Folder: plainName(c.Folder)}
 	for _, tag := range c.Tags {
 		if tag = plainName(tag); tag != "" && len(about.Tags) < 50 {
 			about.Tags = append(about.Tags, tag)
@@ -246,7 +246,7 @@ func copyRecords(from *transcript.Memory, to transcript.Store) error {
 // Thoughts, what tools did and what is attached aren't in it, but the names of attached files are.
 func ChatFile(ctx context.Context, s *Store, person string, c Chat) (chatfile.Chat, error) {
 	is := chatfile.Chat{
-		ID: c.ID, Title: c.Title, Created: c.Created.UTC(), Modified: c.Modified.UTC(), Pinned: c.Pinned, Archived: c.Archived, Tags: c.Tags,
+		ID: c.ID, Title: c.Title, Created: c.Created.UTC(), Modified: c.Modified.UTC(), Pinned: c.Pinned, Archived: c.Archived, Tags: c.Tags, Folder: c.Folder,
 		Messages: []chatfile.Message{}, Kind: chatfile.Burin,
 	}
 	l, err := s.View(ctx, person, c, transcript.Options{})

@@ -135,6 +135,7 @@ type About struct {
 	Pinned       bool     `json:"pinned,omitempty"`
 	Archived     bool     `json:"archived,omitempty"`
 	Tags         []string `json:"tags,omitempty"`
+	Folder       string   `json:"folder,omitempty"` // whose chats stand together in the list
 	// Origin is the chat that it was forked from, and Entry where.
 	Origin string `json:"origin,omitempty"`
 	Entry  string `json:"entry,omitempty"`
@@ -269,6 +270,9 @@ func (a *About) check() (err error) {
 		if a.Tags[i], err = named("tags", tag); err != nil {
 			return err
 		}
+	}
+	if a.Folder, err = named("folder", a.Folder); err != nil {
+		return err
 	}
 	return checkThinking(a.Thinking)
 }

@@ -71,6 +71,11 @@ func (s *Shells) Aside(ctx context.Context, a Aside) (AsideOutcome, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(a.Input), &stdout, &stderr
 	cmd.WaitDelay = drain
 	if err := cmd.Start(); err != nil {
+		select {
+		case <-s.closing: // that is why
+			return AsideOutcome{}, ErrClosed
+		default:
+		}
 		return AsideOutcome{}, fmt.Errorf("start %s: %w", s.kind.describe(s.path), err)
 	}
 	_ = cmd.Wait() // its error is the exit code again, or that nobody read the input

@@ -27,11 +27,11 @@ export function install(go: (path: string) => void, update: (take: () => void) =
     .catch(() => {}); // a browser that keeps nothing
 }
 
-/** forget removes what the service worker has kept, and what was written and not sent: it is nothing for who signs in next. */
+/** forget removes what the service worker has kept, what was written and not sent, and which folders are open: it is nothing for who signs in next. */
 export function forget() {
   navigator.serviceWorker?.controller?.postMessage("forget");
   try {
-    for (const key of Object.keys(localStorage)) if (key.startsWith("draft:")) localStorage.removeItem(key);
+    for (const key of Object.keys(localStorage)) if (key.startsWith("draft:") || key === "folders") localStorage.removeItem(key);
   } catch {
     // Then there are none.
   }
