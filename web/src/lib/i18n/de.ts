@@ -404,7 +404,7 @@ const pages: Record<keyof typeof pagesEn, string> = {
   "library.all": "Alle",
   "library.archive": "Archiv",
   "library.trash": "Papierkorb",
-  "library.find": "Nach Titel oder Tag suchen",
+  "library.find": "Nach Titel, Ordner oder Tag suchen",
   "library.project": "Projekt",
   "library.projects": "Alle Projekte",
   "library.tag": "Tag",

@@ -127,7 +127,7 @@ export const pagesEn = {
   "library.all": "All",
   "library.archive": "Archive",
   "library.trash": "Trash",
-  "library.find": "Find by title or tag",
+  "library.find": "Find by title, folder or tag",
   "library.project": "Project",
   "library.projects": "All projects",
   "library.tag": "Tag",
