@@ -37,25 +37,44 @@ type suiteCall struct {
 }
 
 // suiteCalls are the calls of scenarios; the others call test-tool, if at all, or what the suite says.
-func suiteCalls(scenario string) []suiteCall {
+func suiteCalls(home, scenario string) ([]suiteCall, error) {
 	none := json.RawMessage("{}")
 	switch scenario {
 	case "initialize", "request-metadata", "json-schema-ref-no-deref":
-		return nil
+		return nil, nil
 	case "tools_call":
-		return []suiteCall{{"add_numbers", json.RawMessage(`{"a":5,"b":3}`)}}
+		return []suiteCall{{"add_numbers", json.RawMessage(`{"a":5,"b":3}`)}}, nil
 	case "elicitation-sep1034-client-defaults":
-		return []suiteCall{{"test_client_elicitation_defaults", none}}
+		return []suiteCall{{"test_client_elicitation_defaults", none}}, nil
 	case "sse-retry":
-		return []suiteCall{{"test_reconnection", none}}
+		return []suiteCall{{"test_reconnection", none}}, nil
 	case "http-standard-headers":
-		return []suiteCall{{"test_headers", none}}
+		return []suiteCall{{"test_headers", none}}, nil
+	case "json-schema-2020-12-preservation": // the schema as burin got it
+		lists, err := filepath.Glob(filepath.Join(home, "burin", "cache", "mcp", "*.json"))
+		if err != nil || len(lists) != 1 {
+			return nil, fmt.Errorf("%d lists of tools, %v", len(lists), err)
+		}
+		text, err := os.ReadFile(lists[0])
+		if err != nil {
+			return nil, err
+		}
+		var kept struct {
+			Tools []struct {
+				Name        string          `json:"name"`
+				InputSchema json.RawMessage `json:"inputSchema"`
+			} `json:"tools"`
+		}
+		if err := json.Unmarshal(text, &kept); err != nil || len(kept.Tools) == 0 {
+			return nil, fmt.Errorf("%d tools, %v", len(kept.Tools), err)
+		}
+		return []suiteCall{{"json_schema_echo", json.RawMessage(`{"schema":` + string(kept.Tools[0].InputSchema) + `}`)}}, nil
 	case "http-invalid-tool-headers":
-		return []suiteCall{{"valid_tool", json.RawMessage(`{"region":"north"}`)}}
+		return []suiteCall{{"valid_tool", json.RawMessage(`{"region":"north"}`)}}, nil
 	case "sep-2322-client-request-state":
-		return []suiteCall{{"test_mrtr_echo_state", none}, {"test_mrtr_unrelated", none}, {"test_mrtr_no_state", none}, {"test_mrtr_no_result_type", none}}
+		return []suiteCall{{"test_mrtr_echo_state", none}, {"test_mrtr_unrelated", none}, {"test_mrtr_no_state", none}, {"test_mrtr_no_result_type", none}}, nil
 	}
-	return []suiteCall{{"test-tool", none}}
+	return []suiteCall{{"test-tool", none}}, nil
 }
 
 func suiteScenario(server, scenario, about string) error {
@@ -71,35 +90,8 @@ func suiteScenario(server, scenario, about string) error {
 		Calls  []suiteCall `json:"toolCalls"`
 	}
 	_ = json.Unmarshal([]byte(about), &client) // most have none
-	all := client.Calls
-	if len(all) == 0 {
-		all = suiteCalls(scenario)
-	}
-	used := llm.Usage{Input: 100, Output: 20}
-	var turns []llmtest.Turn
-	for range 4 { // prompts
-		for _, one := range all {
-			turns = append(turns, llmtest.Turn{Parts: []llmtest.Part{{Call: "mcp__suite__" + one.Name, Args: string(one.Args)}}, Events: llmtest.Stop(llm.StopToolUse, used)})
-		}
-		turns = append(turns, llmtest.Turn{Parts: []llmtest.Part{{Text: "Done."}}, Events: llmtest.Stop(llm.StopEnd, used)})
-	}
-	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: turns})
-	if err != nil {
+	if err := os.Mkdir(filepath.Join(home, "work"), 0o700); err != nil {
 		return err
-	}
-	defer model.Close()
-	for name, text := range map[string]string{
-		"burin/models.yml": fmt.Sprintf("providers: {box: {baseUrl: '%s', api: anthropic-messages, auth: none, models: [{id: m, contextWindow: 100000, cost: free}]}}\n", model.URL),
-		"burin/config.yml": "modelRoles: {default: box/m}\napproval: full\n",
-		"work/.git/HEAD":   "ref: refs/heads/main\n",
-	} {
-		path := filepath.Join(home, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			return err
-		}
 	}
 	burin := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(os.Getenv("SUITE_BURIN"), args...)
@@ -132,6 +124,38 @@ func suiteScenario(server, scenario, about string) error {
 	fmt.Printf("%s", out)
 	if err != nil {
 		return err
+	}
+	all := client.Calls
+	if len(all) == 0 {
+		if all, err = suiteCalls(home, scenario); err != nil {
+			return err
+		}
+	}
+	used := llm.Usage{Input: 100, Output: 20}
+	var turns []llmtest.Turn
+	for range 4 { // prompts
+		for _, one := range all {
+			turns = append(turns, llmtest.Turn{Parts: []llmtest.Part{{Call: "mcp__suite__" + one.Name, Args: string(one.Args)}}, Events: llmtest.Stop(llm.StopToolUse, used)})
+		}
+		turns = append(turns, llmtest.Turn{Parts: []llmtest.Part{{Text: "Done."}}, Events: llmtest.Stop(llm.StopEnd, used)})
+	}
+	model, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: turns})
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	for name, text := range map[string]string{
+		"burin/models.yml": fmt.Sprintf("providers: {box: {baseUrl: '%s', api: anthropic-messages, auth: none, models: [{id: m, contextWindow: 100000, cost: free}]}}\n", model.URL),
+		"burin/config.yml": "modelRoles: {default: box/m}\napproval: full\n",
+		"work/.git/HEAD":   "ref: refs/heads/main\n",
+	} {
+		path := filepath.Join(home, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
 	}
 	for range 3 {
 		if strings.Contains(string(out), "burin mcp login suite") {
@@ -228,13 +252,11 @@ func suitePrompt(cmd *exec.Cmd) (printed []byte, err error) {
 	return append(printed, warned.Bytes()...), err
 }
 
-// suiteScenarios are the client scenarios of the suite but for json-schema-2020-12-preservation, which wants back all
-// of a schema that was sent (models get it without $schema, which says nothing to them), and those of extensions that
-// burin doesn't have: dpop, workload identities, skills, and enterprise-managed-authorization, which exchanges the
-// token of a company's login.
+// suiteScenarios are the client scenarios of the suite but for those of extensions that burin doesn't have: dpop, workload
+// identities, skills, and enterprise-managed-authorization, which exchanges the token of a company's login.
 var suiteScenarios = []string{
 	"initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry",
-	"request-metadata", "sep-2322-client-request-state", "http-standard-headers", "http-custom-headers", "http-invalid-tool-headers", "json-schema-ref-no-deref",
+	"request-metadata", "sep-2322-client-request-state", "http-standard-headers", "http-custom-headers", "http-invalid-tool-headers", "json-schema-ref-no-deref", "json-schema-2020-12-preservation",
 	"auth/metadata-default", "auth/metadata-var1", "auth/metadata-var2", "auth/metadata-var3", "auth/basic-cimd",
 	"auth/scope-from-www-authenticate", "auth/scope-from-scopes-supported", "auth/scope-omitted-when-undefined", "auth/scope-step-up", "auth/scope-retry-limit",
 	"auth/token-endpoint-auth-basic", "auth/token-endpoint-auth-post", "auth/token-endpoint-auth-none", "auth/pre-registration",
