@@ -74,7 +74,7 @@ func arrives(v *appVisit, path string) {
 	v.b.Eval(fmt.Sprintf(`(history.pushState(null, '', %q), dispatchEvent(new PopStateEvent('popstate')), 0)`, path), nil)
 }
 
-// A chat whose model is gone is read in the app, and goes on with another one.
+// A chat whose model is gone is read in the app, and continues with another one.
 func TestServeAppModelGone(t *testing.T) {
 	sized(t, func(t *testing.T, width, height int, dark bool) {
 		b := newBrain(t)

@@ -31,7 +31,7 @@ func withoutModel(t *testing.T, cmd *exec.Cmd) (back func()) {
 	}
 }
 
-// A chat whose model is unknown by now, or has no key, opens, is read, says what is missing, and goes on with another
+// A chat whose model is unknown by now, or has no key, opens, is read, says what is missing, and continues with another
 // model, or with its own once that can be used again.
 func TestServeModelGone(t *testing.T) {
 	pacetest.Costly(t)

@@ -21,7 +21,7 @@ func (a absent) Stream(_ context.Context, r *llm.Request) llm.Stream {
 }
 
 // findPresentModel is findModel for a session that opens without its model, too: that was removed, or its key was. It
-// says what is missing, can be read, and goes on with another model. check gives the error of a message that is sent
+// says what is missing, can be read, and continues with another model. check gives the error of a message that is sent
 // before.
 func findPresentModel(ctx context.Context, h *Host, o *Session, settings *config.Config) (check func(context.Context) error, err error) {
 	models, err := h.Models()
@@ -64,7 +64,7 @@ func stillMissing(ctx context.Context, models *connect.Models, m *llm.Model, why
 	return errors.New("the model of this chat can't be used, choose another one: " + why)
 }
 
-// nameless is a model of which only the selector is known.
+// nameless is a model whose selector is all that is known.
 func nameless(selector string) *llm.Model {
 	provider, id, ok := llm.SplitRef(selector)
 	if !ok {

@@ -14,7 +14,7 @@ var ErrUnreadable = errors.New("its data can't be opened")
 const (
 	ForKey     = "key"     // the key that sealed it isn't there any more
 	ForDamage  = "damaged" // it is damaged, or was sealed with a key of another server
-	ForVersion = "version" // it is no form that this burin reads
+	ForVersion = "version" // its form isn't one that this burin reads
 )
 
 type unreadable struct {

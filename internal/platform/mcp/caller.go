@@ -273,7 +273,7 @@ func (c *conn) completed(params json.RawMessage) {
 	var p struct {
 		Page string `json:"elicitationId"`
 	}
-	_ = json.Unmarshal(params, &p) // what is no name is none that is waited for
+	_ = json.Unmarshal(params, &p) // only a name can be waited for
 	c.mu.Lock()
 	done := c.pages[p.Page]
 	c.mu.Unlock()

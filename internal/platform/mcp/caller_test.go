@@ -106,7 +106,7 @@ func TestServerAsks(t *testing.T) {
 				t.Errorf("sample with nobody: %s", got)
 			}
 			if !older {
-				return // there is nothing to take back: the question is the answer
+				return // the question is the answer, and stays
 			}
 			// A question that the server takes back ends.
 			ended := make(chan error, 1)

@@ -344,7 +344,7 @@ func (l *Link) dial(ctx context.Context) (*conn, error) {
 	return nil, first
 }
 
-// startUp starts a program and introduces burin, as to an older server or as to one of which nothing is known.
+// startUp starts a program and introduces burin, as to an older server or as to one that isn't known yet.
 func startUp(ctx context.Context, l *Link, older bool) (*conn, error) {
 	c := l.newConn()
 	if err := start(c, &l.server, l.dir, &l.pool.o); err != nil {

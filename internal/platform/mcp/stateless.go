@@ -281,7 +281,7 @@ func (c *conn) unwanted(m *incoming) (ignored bool) {
 			Subscription uint64 `json:"io.modelcontextprotocol/subscriptionId"`
 		} `json:"_meta"`
 	}
-	_ = json.Unmarshal(m.Params, &p) // what isn't a number is no request of burin's
+	_ = json.Unmarshal(m.Params, &p) // what isn't a number isn't a request of burin's
 	switch m.Method {
 	case "notifications/progress", "notifications/message":
 		return false
