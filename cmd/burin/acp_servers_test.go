@@ -87,7 +87,7 @@ func TestEditorServers(t *testing.T) {
 			t.Errorf("a secret is in %s", where)
 		}
 	}
-	secret("standard error", r.stderr.Bytes())
+	secret("standard error", []byte(r.stderr.String()))
 	secret("what the editor got", []byte(strings.Join(r.frames, "\n")))
 	for _, one := range r.server.Raw() {
 		secret("a request to the model", one.Body)

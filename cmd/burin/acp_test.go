@@ -35,7 +35,7 @@ type editorRig struct {
 	dir    string // of the project
 	home   string
 	env    []string
-	stderr *bytes.Buffer // for reading when the program has ended
+	stderr *watched // for MCP servers that fail
 	ended  chan error
 	close  func() // ends the editor's side
 
@@ -133,7 +133,7 @@ func (r *editorRig) serve(cmd *exec.Cmd) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.stderr = new(bytes.Buffer)
+	r.stderr = &watched{want: "MCP", seen: make(chan struct{})}
 	cmd.Stderr = r.stderr
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
