@@ -264,8 +264,8 @@ func (l *Link) forget() {
 	l.spoke = ""
 }
 
-// unwanted reports whether a message is none of those that a server may send in the newest version: a request,
-// or a change that nobody has asked for. It notes where a subscription begins and ends.
+// unwanted reports whether a server may not send a message in the newest version: it is a request, or a change
+// that nobody has asked for. It notes where a subscription begins and ends.
 func (c *conn) unwanted(m *incoming) (ignored bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@
 //
 // # Limits
 //
-// A program has [MaxTime], of which its libraries are part, and a heap of 64 MB. What it prints is kept up
+// A program and its libraries have [MaxTime] together, and a heap of 64 MB. What it prints is kept up
 // to [MaxOutput], as is its result; what is left out is said. As many run at a time as [New] says, others wait.
 package script
 
@@ -153,7 +153,7 @@ func (e *Engine) Run(ctx context.Context, p Program) (*Outcome, error) {
 			err = cmd.Run() // see the package's comment
 		}
 		ended <- err
-		_, _ = in.Close(), out.Close() // what waits for the process ends
+		_, _ = in.Close(), out.Close() // so that nobody waits for the process any more
 	}()
 	outcome, err := p.drive(ctx, toEngine, fromEngine)
 	if err != nil {
