@@ -5,6 +5,7 @@ import type { Agent, Diff, Facts, Header, Input, Node, Planned, Question, Queued
 import type { Message } from "../api/source";
 import type { Follows } from "../api/stream";
 import { c } from "../i18n/coding";
+import { Drawing } from "../state/drawing";
 import { textOf, Tree, type Part, type Said } from "../state/messages";
 import { answerItems, items, type CodingCall, type CodingEntry, type Details, type Item } from "./items";
 
@@ -41,7 +42,9 @@ export class Session {
   private leaf = "";
   private seq = 0;
   private pieces: Part[] = [];
-  private drawing = 0;
+  private drawing = new Drawing(() => {
+    if (this.pieces.length > 0) this.live = { role: "assistant", content: this.pieces.filter(Boolean) };
+  });
   private syncing: Promise<void> | undefined;
   private again = false;
 
@@ -88,7 +91,7 @@ export class Session {
   }
 
   close() {
-    cancelAnimationFrame(this.drawing);
+    this.drawing.stop();
     this.follower.leave(this.id);
   }
 
@@ -199,7 +202,7 @@ export class Session {
     }
   }
 
-  /** piece takes a piece of an answer; all that come before the next frame are drawn at once. */
+  /** piece takes a piece of an answer. */
   private piece(p: { type: string; contentIndex: number; delta?: string; toolCall?: Part } | undefined) {
     if (!p) return;
     const i = p.contentIndex ?? 0;
@@ -217,19 +220,12 @@ export class Session {
       default:
         return;
     }
-    if (this.drawing) return;
-    const draw = () => {
-      this.drawing = 0;
-      if (this.pieces.length > 0) this.live = { role: "assistant", content: this.pieces.filter(Boolean) };
-    };
-    if (document.hidden) draw();
-    else this.drawing = requestAnimationFrame(draw);
+    this.drawing.ask();
   }
 
   private said(m: Said | undefined, id: string | undefined) {
     if (!m) return;
-    cancelAnimationFrame(this.drawing);
-    this.drawing = 0;
+    this.drawing.stop();
     this.pieces = [];
     if (m.role === "assistant") this.live = undefined;
     if (m.role === "user") this.sending = this.sending.filter((s) => s.text !== textOf(m));

@@ -5,6 +5,7 @@ import type { Message } from "../api/source";
 import type { Follows } from "../api/stream";
 import type { Chat, Facts, Input, Node, Question, Queued, Reply } from "../api/schema";
 import { t } from "../i18n";
+import { Drawing } from "./drawing";
 import { add, minionsOf, partsOf, stubs, textOf, Tree, turns, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
 
 const PAGE = 100; // entries that are read at a time
@@ -38,7 +39,9 @@ export class Open {
   private leaf = "";
   private seq = 0;
   private pieces: Part[] = [];
-  private drawing = 0;
+  private drawing = new Drawing(() => {
+    if (this.pieces.length > 0) this.live = { role: "assistant", content: this.pieces.filter(Boolean) };
+  });
   private syncing: Promise<void> | undefined;
   private again = false;
   private ended = false; // the server has closed the chat
@@ -218,7 +221,7 @@ export class Open {
   }
 
   close() {
-    cancelAnimationFrame(this.drawing);
+    this.drawing.stop();
     this.follower.leave(this.id);
   }
 
@@ -347,7 +350,7 @@ export class Open {
     if (this.facts) this.facts = { ...this.facts, working };
   }
 
-  /** piece takes a piece of an answer; all that come before the next frame are drawn at once. */
+  /** piece takes a piece of an answer. */
   private piece(p: { type: string; contentIndex: number; delta?: string; toolCall?: Part } | undefined) {
     if (!p) return;
     const i = p.contentIndex ?? 0;
@@ -363,19 +366,12 @@ export class Open {
     } else {
       return;
     }
-    if (this.drawing) return;
-    const draw = () => {
-      this.drawing = 0;
-      if (this.pieces.length > 0) this.live = { role: "assistant", content: this.pieces.filter(Boolean) };
-    };
-    if (document.hidden) draw();
-    else this.drawing = requestAnimationFrame(draw);
+    this.drawing.ask();
   }
 
   private said(m: Said | undefined, id: string | undefined, turn: string | undefined) {
     if (!m) return;
-    cancelAnimationFrame(this.drawing);
-    this.drawing = 0;
+    this.drawing.stop();
     this.pieces = [];
     if (m.role === "assistant") this.live = undefined;
     if (m.role === "user") this.sending = this.sending.filter((s) => s.id !== turn && s.text !== textOf(m));
