@@ -11,6 +11,19 @@ import (
 //go:embed dist
 var files embed.FS
 
+//go:embed parts
+var parts embed.FS
+
+// Parts are files that most builds don't have in the program, since they are large: what
+// web/extra/build has put into parts before.
+func Parts() fs.FS {
+	dir, err := fs.Sub(parts, "parts")
+	if err != nil {
+		panic(err) // the pattern names it
+	}
+	return dir
+}
+
 // Page is the name of the page that all addresses of the app show.
 const Page = "index.html"
 

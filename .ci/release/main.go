@@ -197,7 +197,7 @@ func packaged(deb string, beside []string) (wrong []error) {
 		if page, is := strings.CutPrefix(name, "man/"); is {
 			want = append(want, "usr/share/man/man"+page[len(page)-1:]+"/"+page)
 		}
-		if strings.HasPrefix(name, "private/") {
+		if strings.HasPrefix(name, "private/") || strings.HasPrefix(name, "web/") {
 			want = append(want, "usr/share/burin/"+name)
 		}
 	}
@@ -299,7 +299,7 @@ func wanted() ([]string, error) {
 		files = append(files, filepath.ToSlash(name))
 		return err
 	})
-	for _, name := range []string{"man/burin.1", "completions/burin.bash", "completions/_burin", "completions/burin.fish", "completions/burin.ps1", "private/burin.wasm.gz", "private/wasm_exec.js", "private/version"} {
+	for _, name := range []string{"man/burin.1", "completions/burin.bash", "completions/_burin", "completions/burin.fish", "completions/burin.ps1", "private/burin.wasm.gz", "private/wasm_exec.js", "private/version", "web/mermaid.js.gz", "web/version"} {
 		if err == nil && !slices.Contains(files, name) {
 			err = fmt.Errorf("%s was not written", name)
 		}

@@ -30,7 +30,7 @@ func privateApp(t *testing.T, width int) {
 	t.Cleanup(goOn)
 	v := app(t, nil, width, 800, width > 600)
 	v.name = "private-" + v.name
-	if status, said := v.c.do(v.c.request("GET", "/private/worker.js", "")); status == http.StatusNotFound && strings.Contains(string(said), "go generate ./internal/mode/server") {
+	if status, said := v.c.do(v.c.request("GET", "/private/worker.js", "")); status == http.StatusNotFound && strings.Contains(string(said), "docs/private.md") {
 		t.Skip("this burin has no loop of private projects: run go generate ./internal/mode/server")
 	}
 	brain := newBrain(t)

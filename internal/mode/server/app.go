@@ -63,7 +63,6 @@ func appPages() []page {
 		{path: "GET /private/{id}", app: true, serve: shell},
 		{path: "GET /private/{id}/{rest...}", app: true, serve: shell},
 		{path: "GET " + appPath + "{file}", app: true, open: true, serve: file},
-		{path: "GET " + framePath + "{kind}", app: true, open: true, serve: frame},
 	}
 }
 
@@ -93,11 +92,16 @@ func built(w http.ResponseWriter, r *http.Request, name string) {
 		fail(w, http.StatusNotFound, "", fmt.Errorf("nothing is at %s: reload the page, burin may have been updated", r.URL.Path))
 		return
 	}
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", typeOf(name))
+	}
+	give(w, r, packed)
+}
+
+// give answers with what is packed with gzip, unpacked for those who don't know gzip.
+func give(w http.ResponseWriter, r *http.Request, packed []byte) {
 	sum := sha256.Sum256(packed)
 	head := w.Header()
-	if head.Get("Content-Type") == "" {
-		head.Set("Content-Type", typeOf(name))
-	}
 	head.Set("Vary", "Accept-Encoding")
 	tag := hex.EncodeToString(sum[:12])
 	data := packed
@@ -110,7 +114,7 @@ func built(w http.ResponseWriter, r *http.Request, name string) {
 			data, err = io.ReadAll(unpack)
 		}
 		if err != nil {
-			failed(w, fmt.Errorf("unpack %s: %w", name, err))
+			failed(w, fmt.Errorf("unpack %s: %w", r.URL.Path, err))
 			return
 		}
 	}

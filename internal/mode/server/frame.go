@@ -5,7 +5,10 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+
+	"github.com/burin-dev/burin/web"
 )
 
 // framePath is where the pages are in which the app shows what a model has drawn or written: the
@@ -13,8 +16,15 @@ import (
 // nothing. The app sends them what to show.
 const framePath = "/frame/"
 
+// diagramFolder is where what draws diagrams is: it has a third of the size of all of burin's code.
+var diagramFolder = apart{"what draws diagrams", "web", "mermaid.js.gz", "docs/serve.md"}
+
+// diagramPath is the frame that draws the diagrams of a page, for the frames that show them: what
+// draws them is loaded once.
+const diagramPath = framePath + "diagram"
+
 // frames are the kinds of these pages: what the browser lets each of them do, and its script.
-func frames(kind string) (policy, script string, ok bool) {
+func frames(kind, site string) (policy, script string, ok bool) {
 	const size = `new ResizeObserver(() => parent.postMessage({height: document.documentElement.offsetHeight}, "*")).observe(document.documentElement);`
 	const heard = `addEventListener("message", (e) => { if (e.source !== parent || typeof e.data !== "string") return; `
 	switch kind {
@@ -27,6 +37,9 @@ func frames(kind string) (policy, script string, ok bool) {
 	case "remote": // a picture of another host, after a click
 		script = size + heard + `const i = new Image(); i.referrerPolicy = "no-referrer"; i.onload = () => parent.postMessage({loaded: true}, "*"); i.onerror = () => parent.postMessage({failed: true}, "*"); i.src = e.data; document.body.replaceChildren(i); });`
 		policy = "img-src http: https:; style-src 'sha256-" + sum(frameStyle) + "'; script-src 'sha256-" + sum(script) + "'"
+	case "diagram":
+		script = heardDiagrams
+		policy = "img-src data:; style-src 'unsafe-inline'; font-src data:; script-src " + site + diagramPath + "/ 'sha256-" + sum(script) + "'"
 	default:
 		return "", "", false
 	}
@@ -40,9 +53,50 @@ func sum(text string) string {
 	return base64.StdEncoding.EncodeToString(is[:])
 }
 
-// frame serves one of these pages. It says nothing of anybody.
-func frame(w http.ResponseWriter, r *http.Request) {
-	policy, script, ok := frames(r.PathValue("kind"))
+// heardDiagrams answers each {id, text, dark} with {id, svg}, or with {id, error}, one after the other.
+// Mermaid takes no scripts and no handlers from a diagram in its strict level, and refuses one that is
+// larger than it says here.
+const heardDiagrams = `let last = Promise.resolve(); addEventListener("message", (e) => { if (e.source !== parent) return; const { id, text, dark } = e.data; last = last.then(async () => { try { ` +
+	`mermaid.initialize({ startOnLoad: false, securityLevel: "strict", suppressErrorRendering: true, theme: dark ? "dark" : "neutral", look: "classic", fontFamily: "system-ui, sans-serif", maxTextSize: 50000, maxEdges: 500 }); ` +
+	`const { svg } = await mermaid.render("d" + id, text); parent.postMessage({ id, svg }, "*"); ` +
+	`} catch (x) { parent.postMessage({ id, error: String(x && x.message || x).split("\nExpecting ")[0].slice(0, 300) }, "*"); document.body.replaceChildren(); } }); }); parent.postMessage({ ready: true }, "*");`
+
+// framed serves these pages. They say nothing of anybody.
+func framed(version string) []page {
+	diagrams := diagramFolder.find(web.Parts(), version)
+	return []page{
+		{path: "GET " + framePath + "{kind}", app: true, open: true, serve: func(w http.ResponseWriter, r *http.Request) {
+			kind := r.PathValue("kind")
+			if framePath+kind == diagramPath {
+				if _, err := diagrams(); err != nil {
+					failed(w, err)
+					return
+				}
+			}
+			frame(w, r, kind)
+		}},
+		{path: "GET " + diagramPath + "/mermaid.js", app: true, open: true, serve: func(w http.ResponseWriter, r *http.Request) {
+			files, err := diagrams()
+			if err != nil {
+				failed(w, err)
+				return
+			}
+			packed, err := fs.ReadFile(files, diagramFolder.file)
+			if err != nil {
+				failed(w, err)
+				return
+			}
+			w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+			w.Header().Set("Cache-Control", "no-cache")
+			w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // the frame has an origin of its own
+			give(w, r, packed)
+		}},
+	}
+}
+
+// frame serves one of these pages.
+func frame(w http.ResponseWriter, r *http.Request, kind string) {
+	policy, script, ok := frames(kind, site(r))
 	if !ok {
 		fail(w, http.StatusNotFound, "", fmt.Errorf("nothing is at %s", r.URL.Path))
 		return
@@ -51,5 +105,9 @@ func frame(w http.ResponseWriter, r *http.Request) {
 	head.Set("Content-Security-Policy", policy)
 	head.Set("Content-Type", "text/html; charset=utf-8")
 	head.Set("Cache-Control", "no-cache")
-	_, _ = io.WriteString(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>Preview</title><style>`+frameStyle+`</style><body><script>`+script+`</script></body></html>`) // who has gone reads nothing
+	load := ""
+	if framePath+kind == diagramPath {
+		load = `<script src="` + diagramPath + `/mermaid.js"></script>`
+	}
+	_, _ = io.WriteString(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>Preview</title><style>`+frameStyle+`</style><body>`+load+`<script>`+script+`</script></body></html>`) // who has gone reads nothing
 }

@@ -9,8 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -143,7 +141,7 @@ func removes(do func(ctx context.Context, person, id string) error) http.Handler
 // statusOfPrivate is the status of an error of private projects; 0: it is of something else.
 func statusOfPrivate(err error) (status int, code string) {
 	switch {
-	case errors.Is(err, private.ErrUnknown), errors.Is(err, errNoLoop):
+	case errors.Is(err, private.ErrUnknown):
 		return http.StatusNotFound, ""
 	case errors.Is(err, private.ErrInvalid):
 		return http.StatusBadRequest, ""
@@ -168,56 +166,21 @@ const loopPath = "/private/worker.js"
 const (
 	loopProgram = "burin.wasm.gz"
 	loopStart   = "wasm_exec.js"
-	loopVersion = "version" // of the burin that it belongs to; none: it isn't checked
 )
 
-var errNoLoop = errors.New("this burin came without the loop of private projects: keep the folder \"private\" of the release beside the program (see docs/private.md)")
-
-// loopOf finds the files of the loop: in this program, or where a release puts them. The binary
-// would be a tenth larger with them, and few people have private projects.
-func loopOf(built fs.FS, program, version string) (fs.FS, error) {
-	if _, err := fs.Stat(built, loopProgram); err == nil {
-		return built, nil
-	}
-	// An archive has its folder beside the program, a package has it in share.
-	bin := filepath.Dir(program)
-	for _, dir := range []string{filepath.Join(bin, "private"), filepath.Join(bin, "..", "share", "burin", "private")} {
-		if _, err := os.Stat(filepath.Join(dir, loopProgram)); err != nil {
-			continue
-		}
-		is, err := os.ReadFile(filepath.Join(dir, loopVersion))
-		if name := strings.TrimSpace(string(is)); err == nil && name != version {
-			return nil, fmt.Errorf("%w: that folder is of another version", errNoLoop) // which one, and where it lies, is nothing for strangers
-		}
-		return os.DirFS(dir), nil
-	}
-	return nil, errNoLoop
-}
-
-// loop is what loopOf finds for the program that runs, once.
-func loop(version string) func() (fs.FS, error) {
-	return sync.OnceValues(func() (fs.FS, error) {
-		built, err := fs.Sub(loopFiles, "private")
-		if err != nil {
-			return nil, err
-		}
-		program, err := os.Executable()
-		if err == nil {
-			program, err = filepath.EvalSymlinks(program)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errNoLoop, err)
-		}
-		return loopOf(built, program, version)
-	})
-}
+// loopFolder is where the loop is, which is a tenth of burin's size.
+var loopFolder = apart{"the loop of private projects", "private", loopProgram, "docs/private.md"}
 
 // pages are the worker that runs the loop of private projects, and the program that it loads.
 //
 // A worker has the policy of its own answer, not that of the page: only here may WebAssembly be
 // compiled, and only the providers of the project are reached.
 func (s secluded) pages() []page {
-	found := loop(s.version)
+	own, err := fs.Sub(loopFiles, "private")
+	if err != nil {
+		panic(err) // the pattern above names it
+	}
+	found := loopFolder.find(own, s.version)
 	tag := sync.OnceValue(func() string {
 		files, _ := found()
 		data, _ := fs.ReadFile(files, loopProgram) // who asks has opened it

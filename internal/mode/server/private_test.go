@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,7 +20,7 @@ func TestLoopOfPrivateProjects(t *testing.T) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for name, content := range map[string]string{loopProgram: "loop in " + filepath.Base(filepath.Dir(dir)), loopVersion: of + "\n"} {
+		for name, content := range map[string]string{loopProgram: "loop in " + filepath.Base(filepath.Dir(dir)), versionFile: of + "\n"} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -30,7 +29,7 @@ func TestLoopOfPrivateProjects(t *testing.T) {
 	}
 	is := func(want string, built fs.FS) {
 		t.Helper()
-		files, err := loopOf(built, program, version)
+		files, err := loopFolder.of(built, program, version)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +38,7 @@ func TestLoopOfPrivateProjects(t *testing.T) {
 		}
 	}
 	none := fstest.MapFS{}
-	if _, err := loopOf(none, program, version); !errors.Is(err, errNoLoop) || !strings.Contains(err.Error(), "docs/private.md") {
+	if _, err := loopFolder.of(none, program, version); !isAbsent(err) || !strings.Contains(err.Error(), "docs/private.md") {
 		t.Errorf("where there is none: %v", err)
 	}
 	has(filepath.Join(root, "share", "burin", "private"), version)
@@ -49,11 +48,11 @@ func TestLoopOfPrivateProjects(t *testing.T) {
 	is("its own", fstest.MapFS{loopProgram: {Data: []byte("its own")}})
 
 	has(beside, "v1.2.2")
-	if _, err := loopOf(none, program, version); !errors.Is(err, errNoLoop) || !strings.Contains(err.Error(), "is of another version") || strings.Contains(err.Error(), root) {
+	if _, err := loopFolder.of(none, program, version); !isAbsent(err) || !strings.Contains(err.Error(), "is of another version") || strings.Contains(err.Error(), root) {
 		t.Errorf("one of another version: %v", err)
 	}
 	// One without a version was built by hand.
-	if err := os.Remove(filepath.Join(beside, loopVersion)); err != nil {
+	if err := os.Remove(filepath.Join(beside, versionFile)); err != nil {
 		t.Fatal(err)
 	}
 	is("loop in bin", none)

@@ -76,6 +76,8 @@ func statusOf(err error) (status int, code string) {
 	}
 	var large *http.MaxBytesError
 	switch {
+	case isAbsent(err):
+		return http.StatusNotFound, code
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge, code
 	case errors.Is(err, remote.ErrParameters), errors.Is(err, project.ErrInvalid):

@@ -187,7 +187,7 @@ func NewServer(o Options) *Server {
 	for _, r := range s.routes() {
 		s.mux.Handle(r.verb+" "+r.path, &r)
 	}
-	for _, p := range slices.Concat(s.accounts().pages(), appPages(), secluded{s.o.Private, s.o.Version}.pages()) {
+	for _, p := range slices.Concat(s.accounts().pages(), appPages(), framed(s.o.Version), secluded{s.o.Private, s.o.Version}.pages()) {
 		s.mux.Handle(p.path, p)
 	}
 	return s

@@ -3,7 +3,7 @@
 import { blocks } from "../markdown/blocks";
 import type { Turn } from "./messages";
 
-export type Kind = "html" | "svg" | "markdown";
+export type Kind = "html" | "svg" | "mermaid" | "markdown";
 export interface Artifact {
   kind: Kind;
   name: string;
@@ -15,12 +15,14 @@ export function kindOf(lang: string, text: string): Kind | undefined {
   lang = lang.toLowerCase();
   const head = text.trimStart().slice(0, 200).toLowerCase();
   if (lang === "svg" || ((lang === "xml" || lang === "html" || lang === "") && head.startsWith("<svg"))) return "svg";
+  if (lang === "mermaid") return "mermaid";
   if (lang === "html" || lang === "htm") return "html";
   if ((lang === "markdown" || lang === "md") && text.split("\n").length > 8) return "markdown";
   return undefined;
 }
 
 function nameOf(kind: Kind, text: string): string {
+  if (kind === "mermaid") return (/^\s*title:?\s+(.{1,80})$/m.exec(text) ?? /^\s*(?:---[^]*?\n---\s*)?(?:%%.*\s+)*([A-Za-z]+)/.exec(text))?.[1]?.trim() ?? "";
   const m = kind === "markdown" ? /^#{1,6}\s+(.+)$/m.exec(text) : /<title>([^<]{1,80})<\/title>/i.exec(text);
   return m?.[1]?.trim() ?? "";
 }
