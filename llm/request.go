@@ -27,6 +27,9 @@ type Request struct {
 	MinP, PresencePenalty, RepetitionPenalty *float64
 	Stop                                     []string        // sequences that end the answer
 	Output                                   json.RawMessage // JSON schema that the answer must follow; nil is free text
+	// Prefill is what the answer begins with, where the model continues what was begun for it: see
+	// [Request.Begun].
+	Prefill string
 
 	Cache CacheHint
 	// PreviousResponseID continues a response that the provider still has. Messages must then

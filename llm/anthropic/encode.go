@@ -25,7 +25,7 @@ const (
 // features it uses.
 func (c *Client) encode(r *llm.Request) (*request, []string, error) {
 	m := r.Model
-	e := encoder{host: c.o.Host, model: m}
+	e := encoder{host: c.o.Host, model: m, begun: r.Begun()}
 	out := &request{Messages: e.messages(r.Messages)}
 	if strings.TrimSpace(r.System) != "" {
 		out.System = blocks{textBlock(r.System)}

@@ -18,6 +18,7 @@ type encoder struct {
 	called []string            // names of the tools that were called, in order of their first call
 	uses   map[string]struct{} // server tool calls that have their result, by id
 	after  blocks              // what must follow the tool results
+	begun  string              // what the answer begins with
 }
 
 // messages is the history as the API takes it.
@@ -61,6 +62,9 @@ func (e *encoder) messages(history []llm.Message) []message {
 	}
 	if n := len(out); n > 0 {
 		out[n-1].Content = append(out[n-1].Content, e.after...)
+	}
+	if e.begun != "" {
+		return append(out, message{Role: "assistant", Content: blocks{textBlock(e.begun)}})
 	}
 	if n := len(out); n == 0 || out[n-1].Role == "assistant" && !paused {
 		out = append(out, message{Role: "user", Content: blocks{textBlock("Continue.")}})

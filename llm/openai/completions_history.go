@@ -64,6 +64,9 @@ func (d *chatDialect) messages(req *llm.Request) []chatMessage {
 			out = append(out, chatMessage{Role: "user", Content: d.input(h.Content)})
 		}
 	}
+	if text := req.Begun(); text != "" {
+		out = append(out, chatMessage{Role: "assistant", Content: chatJSON(text), Prefix: d.host == chatHostMistral})
+	}
 	return out
 }
 

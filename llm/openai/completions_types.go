@@ -137,6 +137,7 @@ type chatMessage struct {
 	ToolCallID       string            `json:"tool_call_id,omitempty"`
 	Name             string            `json:"name,omitempty"`
 	Annotations      []chatAnnotation  `json:"annotations,omitempty"`
+	Prefix           bool              `json:"prefix,omitempty"` // Mistral's: the answer continues this message, which is the last one
 }
 
 type chatPart struct {

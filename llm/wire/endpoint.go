@@ -114,7 +114,7 @@ func (e *Endpoint) Stream(ctx context.Context, c Call) llm.Stream {
 	})
 	s.watch(0) // until somebody waits
 	go s.send(e)
-	return s
+	return llm.Prefilled(s, c.Request)
 }
 
 // orDefault is d, def where d is 0, and 0 (no limit) where d is negative.

@@ -23,6 +23,9 @@ type Options struct {
 	// Format is what the model reads with each message of the person, nil: the message alone; Began is when the chat did.
 	Format *project.Format
 	Began  time.Time
+	// Temperature and Prefill are what the project says about how answers are made: nil and "" leave them to the model.
+	Temperature *float64
+	Prefill     string
 	// Return lets an agent hand over a result; nil: it can't.
 	Return *Returning
 	Now    func() time.Time
@@ -68,6 +71,9 @@ func New(o Options) *Kit {
 	slices.Sort(k.Without)
 	if o.Format != nil {
 		k.Chains.Requests = append(k.Chains.Requests, session.RequestInterceptor{Name: "format", Change: newFormatter(o.Format, o.Began).change})
+	}
+	if o.Temperature != nil || o.Prefill != "" {
+		k.Chains.Requests = append(k.Chains.Requests, session.RequestInterceptor{Name: "project", Change: asked{o.Temperature, o.Prefill}.change})
 	}
 	if m := o.Tools.Memory; m != nil {
 		n := &notes{tree: o.Tree}

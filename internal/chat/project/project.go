@@ -88,9 +88,10 @@ var (
 
 // Limits.
 const (
-	maxName = 200     // bytes of a name or title
-	maxText = 1 << 20 // bytes of instructions or a draft
-	maxList = 1000    // rows of a list
+	maxName    = 200     // bytes of a name or title
+	maxText    = 1 << 20 // bytes of instructions or a draft
+	maxPrefill = 10_000  // bytes
+	maxList    = 1000    // rows of a list
 )
 
 // Settings are what a person has set for a project.
@@ -103,6 +104,9 @@ type Settings struct {
 	Thinking     string   `json:"thinking,omitempty"` // off, minimal, low, medium, high, xhigh
 	Temperature  *float64 `json:"temperature,omitempty"`
 	MaxTokens    int      `json:"maxTokens,omitempty"` // of an answer; 0 is the model's
+	// Prefill is what answers to messages of the person begin with, where the model can continue what was begun for it.
+	// Spaces at its end are removed, which some providers refuse.
+	Prefill string `json:"prefill,omitempty"`
 	// Tools are those of the chats. A change names what it changes: null switches a tool off, and all of them back to [StandardTools].
 	Tools *Tools `json:"tools,omitempty"`
 	// Format is what the model reads with each message of the person. A change names what it changes; null is the message alone.
@@ -213,7 +217,10 @@ func (s *Settings) check() (err error) {
 	if s.Icon, err = named("icon", s.Icon); err != nil {
 		return err
 	}
+	s.Prefill = strings.TrimRight(s.Prefill, " \t\r\n")
 	switch {
+	case len(s.Prefill) > maxPrefill:
+		return invalid("prefill: at most %d bytes, not %d", maxPrefill, len(s.Prefill))
 	case s.Name == "":
 		return invalid("name: a project needs one")
 	case len(s.Icon) > 32:

@@ -406,7 +406,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	if err != nil {
 		level = llm.LevelDefault
 	}
-	tools := kit.New(kit.Options{Tools: p.Tools, Tree: files, Chat: id, Format: p.Format, Began: chat.Created, Engine: c.engine})
+	tools := kit.New(kit.Options{Tools: p.Tools, Tree: files, Chat: id, Format: p.Format, Began: chat.Created, Engine: c.engine, Temperature: p.Temperature, Prefill: p.Prefill})
 	desk := session.NewDesk(session.DeskOptions{Wait: true})
 	leave := desk.Attend() // people will come: the model may ask them
 	defer leave()

@@ -305,6 +305,8 @@ const pages: Record<keyof typeof pagesEn, string> = {
   "project.model.about": "Für neue Chats in diesem Projekt. Jeder Chat kann ein anderes haben.",
   "project.thinking": "Nachdenken",
   "project.answers": "Modell und Antworten",
+  "project.prefill": "Antworten beginnen mit",
+  "project.prefill.about": "Das Modell setzt diesen Text fort. Das können: über Anthropic Claude vor 4.6, über Chat Completions alle; jeweils ohne Denken. Andere antworten ohne ihn.",
   "project.temperature": "Temperatur",
   "project.temperature.about": "Von 0 bis 2. Leer ist die des Modells.",
   "project.tokens": "Längste Antwort, in Token",

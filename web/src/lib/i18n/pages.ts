@@ -25,6 +25,8 @@ export const pagesEn = {
   "project.model.about": "For new chats in this project. Each chat can have another one.",
   "project.thinking": "Thinking",
   "project.answers": "Model and answers",
+  "project.prefill": "Answers begin with",
+  "project.prefill.about": "The model continues this text. Those that can: through Anthropic, Claude before 4.6; all through Chat Completions; with thinking off. Others answer without it.",
   "project.temperature": "Temperature",
   "project.temperature.about": "From 0 to 2. Empty is the model's own.",
   "project.tokens": "Longest answer, in tokens",
