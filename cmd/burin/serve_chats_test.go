@@ -151,7 +151,7 @@ func TestServeChats(t *testing.T) {
 	}
 }
 
-// A chat in which something is done can't be thrown away; what is done stops from anywhere.
+// A chat in which something is done can't be thrown away, but it can be renamed; what is done stops from anywhere.
 func TestServeChatBusy(t *testing.T) {
 	pacetest.Costly(t)
 	t.Parallel()
@@ -167,8 +167,32 @@ func TestServeChatBusy(t *testing.T) {
 	}
 	c.must(http.StatusConflict, "DELETE", "/v1/chats/"+id, nil, nil)
 	c.must(http.StatusConflict, "DELETE", "/v1/projects/"+begun.Chat.Project, nil, nil)
+	<-b.gates
 	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/abort", nil, nil)
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/abort", nil, nil) // which does no harm
 	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/wait", map[string]any{"id": "m"}, nil)
+
+	// What is changed around a chat while it is answered stays when the turn ends.
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/submit", map[string]any{"id": "n", "message": saying("gate say more")["message"]}, nil)
+	gate := <-b.gates
+	file := "/v1/projects/" + begun.Chat.Project + "/file?path=/a.txt"
+	c.must(http.StatusOK, "PATCH", "/v1/chats/"+id, map[string]any{"title": "Renamed", "pinned": true}, nil)
+	c.must(http.StatusOK, "PATCH", "/v1/projects/"+begun.Chat.Project, map[string]any{"name": "Meanwhile", "instructions": "Be brief."}, nil)
+	c.send(http.StatusCreated, "PUT", file, "written meanwhile", nil)
+	close(gate)
+	c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/wait", map[string]any{"id": "n"}, nil)
+	var is chatOf
+	for late := time.Now().Add(time.Minute); is.Cost == 0 && time.Now().Before(late); { // it is noted after the turn
+		c.must(http.StatusOK, "GET", "/v1/chats/"+id, nil, &is)
+	}
+	var in struct{ Name, Instructions string }
+	c.must(http.StatusOK, "GET", "/v1/projects/"+begun.Chat.Project, nil, &in)
+	if is.Cost == 0 || is.Title != "Renamed" || !is.Pinned || in.Name != "Meanwhile" || in.Instructions != "Be brief." {
+		t.Errorf("after the turn the chat is %+v, the project %+v", is, in)
+	}
+	if got := c.send(http.StatusOK, "GET", file, "", nil); got != "written meanwhile" {
+		t.Errorf("the file has %q", got)
+	}
 	c.must(http.StatusOK, "DELETE", "/v1/chats/"+id, nil, nil)
 	c.must(http.StatusNotFound, "GET", "/v1/sessions/"+id, nil, nil)
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -90,7 +90,10 @@ func TestAppPictures(t *testing.T) {
 }
 
 // inDocs are the pictures that the documentation shows; the others are for people who look.
-var inDocs = []string{"desktop-light-pane", "desktop-dark-streaming", "phone-light-chat", "phone-dark-streaming", "coding-390", "coding-1280"}
+var inDocs = []string{
+	"desktop-light-pane", "desktop-dark-streaming", "phone-light-chat", "phone-dark-streaming", "coding-390", "coding-1280",
+	"phone-light-setup", "phone-dark-question", "desktop-light-tools", "desktop-dark-edited", "phone-light-offline", "desktop-light-terminal", // of TestServeAppJourney
+}
 
 // draws writes what the browser shows.
 func (v *appVisit) draws(name string) {
