@@ -371,8 +371,11 @@ export class App {
     return p?.name ? `${p.icon ? `${p.icon} ` : ""}${p.name}` : "";
   }
 
+  modelOf(id: string | undefined): Usable | undefined {
+    return this.models.find((x) => x.id === id || (id !== undefined && x.id.endsWith(`/${id}`)));
+  }
+
   modelName(id: string | undefined): string {
-    const m = this.models.find((x) => x.id === id || (id !== undefined && x.id.endsWith(`/${id}`)));
-    return m?.name || (id ?? "").split("/").pop() || t("chat.model.default");
+    return this.modelOf(id)?.name || (id ?? "").split("/").pop() || t("chat.model.default");
   }
 }
