@@ -194,6 +194,7 @@ export const en = {
   "composer.queueHint": "Send when the answer is complete",
   "composer.waiting": "Waiting",
   "composer.takeBack": "Take back",
+  "composer.preparing": "Preparing {name}…",
   "composer.uploading": "Uploading {name}…",
   "question.yes": "Yes",
   "question.no": "No",
@@ -273,6 +274,8 @@ export const en = {
   "dialog.close": "Close",
   "error.network": "The server can't be reached.",
   "error.unknown": "Something went wrong.",
+  "error.page": "Something in the page failed: {what}",
+  "error.copy": "Copy details",
   "error.part": "This part can't be shown.",
   "error.raw": "Show the raw text",
 } as const;
