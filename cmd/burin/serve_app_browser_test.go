@@ -24,7 +24,7 @@ func TestServeAppComposer(t *testing.T) {
 	sized(t, func(t *testing.T, width, height int, dark bool) {
 		phone := width < 600
 		answer := llmtest.Turn{Events: slices.Concat(llmtest.Say("Seen."), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1, Output: 1}))}
-		v := app(t, slices.Repeat([]llmtest.Turn{answer}, 3), width, height, dark)
+		v := app(t, slices.Repeat([]llmtest.Turn{answer}, 4), width, height, dark)
 		v.name = "composer-" + v.name
 		b := v.b
 		opens := func(path string) {
@@ -97,6 +97,22 @@ func TestServeAppComposer(t *testing.T) {
 		b.Until(`document.querySelector('dialog[open] .picture img')`)
 		b.Click(`dialog[open] [aria-label=Close]`)
 		b.Until(`!document.querySelector('dialog')`)
+
+		// A message that is edited keeps its picture.
+		b.Eval(`[...document.querySelectorAll('.prompt [aria-label=Edit]')].at(-1).click()`, nil)
+		b.Until(`document.querySelector('.editing')`)
+		v.sends(" again")
+		b.Until(`(() => { const p = [...document.querySelectorAll('.prompt')].at(-1); return p.innerText.includes('2/2') && p.innerText.includes('Look again') && p.querySelector('.shot img'); })() && ` + answered)
+
+		// Files are dropped anywhere in the page; a phone has its camera, too.
+		b.Eval(`(() => { const data = new DataTransfer(); data.items.add(new File(['A plan.'], 'plan.txt')); dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true})); })()`, nil)
+		b.Until(`document.querySelector('.files')?.innerText.includes('plan.txt')`)
+		v.presses(".files button", "Remove plan.txt")
+		b.Until(`!document.querySelector('.files')`)
+		var camera bool
+		if b.Eval(`!!document.querySelector('[aria-label="Take a picture"]') && !!document.querySelector('input[capture][accept="image/*"]')`, &camera); camera != phone {
+			t.Errorf("there is a camera: %v", camera)
+		}
 
 		if phone {
 			v.fitsPhones()
