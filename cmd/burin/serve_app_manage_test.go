@@ -370,6 +370,17 @@ func TestServeAppModelOfProject(t *testing.T) {
 	if is := v.srv.Requests()[0].Model.ID; is != "one" {
 		t.Errorf("the model %q was asked", is)
 	}
+	// A chat with another model says that it isn't the project's.
+	const differs = `document.querySelector('.picker .chip .differs') && document.querySelector('.picker .chip').ariaLabel.includes('not the model of the project')`
+	var is bool
+	if b.Eval(`!!(`+differs+`)`, &is); is {
+		t.Error("the project's model is marked as another one")
+	}
+	b.Click(`.composer .chip`)
+	b.Until(`document.querySelector('#models li')`)
+	b.Click(`#models li:not([aria-selected=true])`)
+	b.Until(differs)
+	v.shows("differs")
 }
 
 // A call that waits says what it would change; who denies it may say why, which the model reads.

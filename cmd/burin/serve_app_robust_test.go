@@ -241,16 +241,41 @@ func TestServeAppFigures(t *testing.T) {
 		fresh := wrote(t, store, "Fresh", time.Minute, wroteYou("One"), wroteModel("Second.", used(false)))
 
 		b.Open(v.c.url + "/c/" + old)
-		b.Until(`document.querySelector('.used') && document.querySelector('.ended')`)
-		v.shows("ended", "≈$0.25", "12 s", "Cache ended, next: ≈$0.13")
-		b.Eval(`document.querySelector('.used').click()`, nil)
+		b.Until(`document.querySelector('.answer .used') && document.querySelector('.ended')`)
+		v.shows("ended", "Tokens: 102,050 in (2,000 from the cache, 100,000 written to it), 700 out (300 for thinking)", "↑102.1K ↓700", "≈$0.25", "12 s", "Cache ended, next: ≈$0.13")
+		b.Eval(`document.querySelector('.answer .used').click()`, nil)
 		b.Until(`document.querySelector('.answer dl')`)
-		v.shows("open", "102,050", "2,000 from the cache", "100,000 written to the cache", "300 thinking", "taken from a similar one")
-		b.Eval(`document.querySelector('.used').click()`, nil)
+		v.shows("open", "102,750", "of 200,000, 51%", "102,050", "2,000 from the cache", "100,000 written to the cache", "300 thinking", "taken from a similar one")
+		b.Eval(`document.querySelector('.answer .used').click()`, nil)
 		b.Until(`!document.querySelector('.answer dl')`)
 
+		// A message of a person has its time, too, and can be copied as the transcript has it.
+		b.Call("Browser.grantPermissions", map[string]any{"origin": v.c.url, "permissions": []string{"clipboardReadWrite", "clipboardSanitizedWrite"}}, nil)
+		b.Call("Page.bringToFront", nil, nil)
+		b.Eval(`document.querySelector('.prompt .used').click()`, nil)
+		b.Until(`document.querySelector('.prompt dl')`)
+		v.shows("message", "Written", "Copy as JSON")
+		b.Click(`.prompt [aria-label="Copy as JSON"]`)
+		b.Until(`document.querySelector('.prompt .copy [aria-label=Copied]')`)
+		var copied string
+		b.Eval(`navigator.clipboard.readText()`, &copied)
+		var entries []transcript.Entry
+		if err := json.Unmarshal([]byte(copied), &entries); err != nil || len(entries) != 1 || entries[0].Message.Text() != "One" {
+			t.Errorf("%v: copied %s", err, copied)
+		}
+		var times []struct{ Short, At string }
+		b.Eval(`[...document.querySelectorAll('.used time')].map((e) => ({short: e.innerText, at: e.dateTime}))`, &times)
+		for _, is := range times {
+			if at, err := time.Parse(time.RFC3339, is.At); err != nil || !strings.Contains(is.Short, at.Local().Format(":04")) {
+				t.Errorf("%v: %+v", err, is)
+			}
+		}
+		if len(times) != 2 {
+			t.Errorf("the times are %v", times)
+		}
+
 		arrives(v, "/c/"+fresh)
-		b.Until(`document.body.innerText.includes('Second.') && document.querySelector('.used')?.innerText.includes('$0.25')`)
+		b.Until(`document.body.innerText.includes('Second.') && document.querySelector('.answer .used')?.innerText.includes('$0.25')`)
 		var ended bool
 		if b.Eval(`!!document.querySelector('.ended') || document.body.innerText.includes('≈')`, &ended); ended {
 			t.Error("a fresh cache has ended, or an exact price was guessed")
@@ -260,13 +285,13 @@ func TestServeAppFigures(t *testing.T) {
 		arrives(v, "/")
 		b.Until(`document.querySelector('h1') && document.querySelector('.chip')?.innerText`)
 		v.sends("List them")
-		b.Until(`document.querySelector('.used') && !document.querySelector('[aria-busy=true], .go.stop')`)
+		b.Until(`document.querySelector('.answer .used') && !document.querySelector('[aria-busy=true], .go.stop')`)
 		v.shows("settled", "$0.02")
 		var text string
 		if b.Eval(`document.querySelector('.answer li').innerText.trim()`, &text); text != "one\ntwo" {
 			t.Errorf("the item is %q", text)
 		}
-		if b.Eval(`document.querySelector('.used').innerText`, &text); !strings.Contains(text, "two") || !strings.Contains(text, " s") {
+		if b.Eval(`document.querySelector('.answer .used').innerText`, &text); !strings.Contains(text, "two") || !strings.Contains(text, " s") {
 			t.Errorf("the line is %q", text)
 		}
 	})
@@ -275,20 +300,38 @@ func TestServeAppFigures(t *testing.T) {
 // From the call that had an agent work a link leads to the agent's chat, which can be read and continued, and back.
 func TestServeAppMinion(t *testing.T) {
 	sized(t, func(t *testing.T, width, height int, dark bool) {
-		brain := newBrain(t)
-		v := appOn(t, brain.srv, machine(t, brain, rpcConfig), width, height, dark)
+		used := llm.Usage{Input: 100, Output: 20}
+		call := func(id, name, args string, more ...llm.Event) llmtest.Turn {
+			return llmtest.Turn{Events: slices.Concat(more, llmtest.Call(id, name, args), llmtest.Stop(llm.StopToolUse, used))}
+		}
+		say := func(text string) llmtest.Turn {
+			return llmtest.Turn{Events: slices.Concat(llmtest.Say(text), llmtest.Stop(llm.StopEnd, used))}
+		}
+		seen := make(chan struct{})
+		v := app(t, []llmtest.Turn{
+			call("c1", "task", `{"agent":"default","tasks":[{"id":"first","description":"Look at the draft","assignment":"Look at draft.txt."}]}`),
+			call("c2", "todo", `{"op":"list"}`, llmtest.Say("I count its mistakes.")...),
+			{Reply: func(*llm.Request) []llm.Event {
+				select {
+				case <-seen:
+				case <-t.Context().Done():
+				}
+				return slices.Concat(llmtest.Call("c3", "return", `{"result":"one mistake"}`), llmtest.Stop(llm.StopToolUse, used))
+			}},
+			say("It found one."), say("nothing more"),
+		}, width, height, dark)
 		v.name = "minion-" + v.name
 		b := v.b
 		var p struct{ ID string }
 		v.c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "tools": map[string]any{"minion": map[string]any{}}}, &p)
-		brain.script = []string{
-			`call task {"agent":"default","tasks":[{"id":"first","description":"Look at the draft","assignment":"Look at draft.txt."}]}`,
-			`call return {"result":"one mistake"}`, "It found one.",
-		}
 		b.Open(v.c.url + "/p/" + p.ID)
 		b.Until(`document.querySelector('.chip')?.innerText`)
 		v.sends("check it")
-		b.Until(`document.body.innerText.includes('It found one.') && document.querySelector('.steps li a') && !document.querySelector('[aria-busy=true], .go.stop')`)
+		// While it works, a line says what it does.
+		b.Until(`document.querySelector('.steps li .now')?.innerText.includes('I count its mistakes.')`)
+		v.shows("works", "Look at the draft", "running")
+		close(seen)
+		b.Until(`document.body.innerText.includes('It found one.') && !document.querySelector('.steps .now') && document.querySelector('.steps li a') && !document.querySelector('[aria-busy=true], .go.stop')`)
 		v.shows("call", "Look at the draft", "done")
 		b.Eval(`document.querySelector('.steps li a').click()`, nil)
 		b.Until(`location.pathname.endsWith('.first') && document.querySelector('.prompt')?.innerText.includes('Look at draft.txt.')`)

@@ -500,8 +500,8 @@ func TestServeAccount(t *testing.T) {
 	}
 	said(do("nothing", nil), "nothing is at /account/nothing")
 	said(do("delete", url.Values{"password": {"wrong"}}), "The password is wrong.")
-	if answer, body := c.form("/account/delete", cookie, url.Values{"password": {"another fine one"}}); answer.StatusCode != http.StatusSeeOther {
-		t.Errorf("%s\n%s", answer.Status, body)
+	if answer, body := c.form("/account/delete", cookie, url.Values{"password": {"another fine one"}}); answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Clear-Site-Data") == "" {
+		t.Errorf("%s %v\n%s", answer.Status, answer.Header, body)
 	}
 	if answer, _ := c.get("/account", cookie); answer.Header.Get("Location") != "/signin" {
 		t.Errorf("after the account was deleted: %s", answer.Status)

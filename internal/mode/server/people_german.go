@@ -161,6 +161,14 @@ func inGerman(text string) string {
 		return "Browser, in denen du angemeldet bist."
 	case "this one":
 		return "dieses"
+	case "This browser":
+		return "Dieser Browser"
+	case "If the app doesn't start or shows something old, remove what it keeps here: chats to read without a connection, drafts of new chats, and its looks. You stay signed in.":
+		return "Wenn die App nicht startet oder Altes zeigt, entferne, was sie hier aufbewahrt: Chats zum Lesen ohne Verbindung, Entwürfe neuer Chats und ihr Aussehen. Du bleibst angemeldet."
+	case "Remove it":
+		return "Entfernen"
+	case "The app starts afresh in this browser.":
+		return "Die App beginnt in diesem Browser neu."
 	case "Your data":
 		return "Deine Daten"
 	case "All that is kept of this account: projects, files, chats and the account itself, as a ZIP archive.":

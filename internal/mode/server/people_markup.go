@@ -290,6 +290,9 @@ func accountMarkup(m *markup, v view) {
 		}
 		m.put("</ul>\n")
 	})
+	m.section("browser", "This browser", "If the app doesn't start or shows something old, remove what it keeps here: chats to read without a connection, drafts of new chats, and its looks. You stay signed in.", func() {
+		m.form("browser", func() { m.put(`<button class="plain">Remove it</button>`) })
+	})
 	m.tokenSection(v)
 	m.section("data", "Your data", "All that is kept of this account: projects, files, chats and the account itself, as a ZIP archive.", func() {
 		m.wrongs(v.wrongs("export"))

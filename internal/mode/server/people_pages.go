@@ -110,7 +110,7 @@ func (s accounts) pages() []page {
 // done says what was done. What is in the address is only a key: others may have written it.
 func done(what string) string {
 	return map[string]string{
-		"profile": "Saved.", "password": "The password is changed, and all other devices are signed out.", "signout": "The device is signed out.",
+		"profile": "Saved.", "password": "The password is changed, and all other devices are signed out.", "signout": "The device is signed out.", "browser": "The app starts afresh in this browser.",
 		"lock": "The keys are locked.", "unlock": "The keys are open.", "unown": "The server opens the keys from now on.",
 		"untoken": "The token is removed.", "passkey": "The passkey is added.", "unpasskey": "The passkey is removed.", "linked": "The account is linked.", "unlink": "The account is unlinked.", "unfactor": "The second factor is off.", "reset": "The password is changed. Sign in with it.", "deleted": "The account is deleted.",
 	}[what]
@@ -179,8 +179,14 @@ func (s accounts) signOutForm(w http.ResponseWriter, r *http.Request) {
 		s.account(w, r, view{}, err)
 		return
 	}
+	forgets(w) // drafts, too, which the app would have removed
 	http.Redirect(w, r, "/signin", http.StatusSeeOther)
 }
+
+// forgets has the browser remove all that the app keeps there: what was read, drafts, preferences and the service worker.
+// It does so without a script of the app, which may be what is broken. Not "cache": the files there have names of their content,
+// and Chromium then takes long or never ends.
+func forgets(w http.ResponseWriter) { w.Header().Set("Clear-Site-Data", `"storage"`) }
 
 func (s accounts) openForm(w http.ResponseWriter, r *http.Request) {
 	secret, err := s.people.Links().Open(r.Context(), r.PathValue("secret"), from(r))
@@ -327,6 +333,8 @@ func (s accounts) accountForm(w http.ResponseWriter, r *http.Request) {
 	case "codes":
 		v.section = "factor"
 		v.codes, err = p.Factors().Codes(ctx, by, who.Person, password)
+	case "browser":
+		forgets(w)
 	case "lock":
 		s.keys.vault.Lock(who.Person)
 	case "unlock":
@@ -347,6 +355,7 @@ func (s accounts) accountForm(w http.ResponseWriter, r *http.Request) {
 		}
 	case "delete":
 		if _, err = s.deleteMe(w, r, Confirmation{password}); err == nil {
+			forgets(w)
 			http.Redirect(w, r, "/signin?done=deleted", http.StatusSeeOther)
 			return
 		}

@@ -1,6 +1,6 @@
 /** The state of the whole app: who is signed in, the chats and projects, the address, the stream. */
 
-import { Client, messageOf, web, type Transport } from "../api/client";
+import { Client, Failure, messageOf, web, type Transport } from "../api/client";
 import type { Message } from "../api/source";
 import type { Follows } from "../api/stream";
 import type { Sessions } from "../coding/list.svelte";
@@ -8,6 +8,8 @@ import type { Chat, Me, Operations, Preferences, Project, Usable } from "../api/
 import { t } from "../i18n";
 import type { PageName } from "../ui/pages";
 import { Open } from "./chat.svelte";
+import { copy } from "./copy";
+import { followKeyboard } from "./keyboard";
 import { forget, install } from "./pwa";
 
 export type Route = { view: "home"; project: string } | { view: "chat"; id: string; entry: string } | { view: "page"; page: PageName; id: string } | { view: "coding"; id: string };
@@ -52,6 +54,9 @@ export const stored = {
     }
   },
 };
+
+/** How many errors of the page are told; more say nothing new. */
+const MOST_FAILURES = 20;
 
 /** Keeps is where drafts and the like are kept. */
 export interface Keeps {
@@ -115,6 +120,7 @@ export class App {
   private behind = false;
   private waiting: ReturnType<typeof setTimeout> | undefined;
   private toastID = 0;
+  private failed = new Set<string>();
 
   constructor(transport: Transport = web, readonly secret?: Private) {
     this.kept = secret ? forgetful() : stored;
@@ -134,6 +140,9 @@ export class App {
     });
     addEventListener("popstate", () => this.arrive());
     document.addEventListener("visibilitychange", () => document.hidden || !this.open || this.look(this.open.id));
+    addEventListener("error", (e) => this.fails(e.error ?? e.message));
+    addEventListener("unhandledrejection", (e) => this.fails(e.reason));
+    followKeyboard();
     this.paint();
     void this.begin();
     if (!secret) {
@@ -343,6 +352,16 @@ export class App {
     if (!stays) setTimeout(() => this.hush(toast.id), 8000);
   }
 
+  /** fails tells of an error that nothing in the page has handled, each once. */
+  private fails(error: unknown) {
+    if (error instanceof Failure && error.status === 0) return; // the server is away, which the page says
+    const what = error instanceof Error ? error.message || error.name : String(error);
+    if (this.failed.has(what) || this.failed.size >= MOST_FAILURES || what.includes("ResizeObserver loop")) return; // the browser's own, which breaks nothing
+    this.failed.add(what);
+    const where = error instanceof Error ? (error.stack ?? "") : "";
+    this.tell(t("error.page", { what: what.slice(0, 200) }), () => void copy(`${what}\n${where}\n${location.pathname}\n${navigator.userAgent}`), t("error.copy"), true);
+  }
+
   hush(id: number) {
     this.toasts = this.toasts.filter((x) => x.id !== id);
   }
@@ -371,8 +390,11 @@ export class App {
     return p?.name ? `${p.icon ? `${p.icon} ` : ""}${p.name}` : "";
   }
 
+  modelOf(id: string | undefined): Usable | undefined {
+    return this.models.find((x) => x.id === id || (id !== undefined && x.id.endsWith(`/${id}`)));
+  }
+
   modelName(id: string | undefined): string {
-    const m = this.models.find((x) => x.id === id || (id !== undefined && x.id.endsWith(`/${id}`)));
-    return m?.name || (id ?? "").split("/").pop() || t("chat.model.default");
+    return this.modelOf(id)?.name || (id ?? "").split("/").pop() || t("chat.model.default");
   }
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { artifacts, kindOf } from "./artifacts";
 import type { Turn } from "./messages";
 
-const answer = (text: string, live = false): Turn => ({ kind: "answer", id: "", last: "", pieces: [{ t: "text", text }], model: "", stop: "", error: "", live });
+const answer = (text: string, live = false): Turn => ({ kind: "answer", id: "", last: "", pieces: [{ t: "text", text }], model: "", at: "", stop: "", error: "", live });
 const fence = (lang: string, text: string) => `Here:\n\n\`\`\`${lang}\n${text}\n\`\`\`\n`;
 
 it("are pages, drawings and documents", () => {

@@ -3,10 +3,10 @@
 import { Failure, messageOf, newID, type Client } from "../api/client";
 import type { Message } from "../api/source";
 import type { Follows } from "../api/stream";
-import type { Chat, Facts, Input, Node, Question, Queued, Reply } from "../api/schema";
+import type { Agent, Chat, Facts, Input, Node, Question, Queued, Reply } from "../api/schema";
 import { t } from "../i18n";
 import { Drawing } from "./drawing";
-import { add, minionsOf, partsOf, stubs, textOf, Tree, turns, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
+import { add, busyWith, minionsOf, partsOf, stubs, textOf, Tree, turns, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
 
 const PAGE = 100; // entries that are read at a time
 const AROUND = 25; // turns that are read before and after those that are shown
@@ -59,7 +59,7 @@ export class Open {
     const out: Turn[] = [...this.sending];
     if (!this.writing) return out;
     const said = this.base < this.branch.length ? this.past(this.base) : undefined;
-    const answer: Answer = said?.kind === "answer" ? { ...said, pieces: [...said.pieces], live: true } : { kind: "answer", id: "live", last: "live", pieces: [], model: "", stop: "", error: "", live: true };
+    const answer: Answer = said?.kind === "answer" ? { ...said, pieces: [...said.pieces], live: true } : { kind: "answer", id: "live", last: "live", pieces: [], model: "", at: "", stop: "", error: "", live: true };
     if (this.calls.size > 0) answer.pieces = answer.pieces.map((p) => (p.t === "steps" ? { t: "steps", steps: p.steps.map((s) => (s.t === "call" && !s.call.result && this.calls.has(s.call.id) ? { t: "call", call: { ...s.call, ...this.calls.get(s.call.id), running: true } } : s)) } : p));
     if (this.live) add(answer.pieces, this.live, new Map(), this.calls);
     out.push(answer);
@@ -171,6 +171,11 @@ export class Open {
       // What it is made of may be what is wrong.
     }
     return JSON.stringify(all, null, 2);
+  }
+
+  /** json is what a turn says, as the transcript has it. */
+  json(i: number): string {
+    return JSON.stringify(i < this.base ? this.branch[i]!.ids.map((id) => this.entries.get(id)) : [this.live], null, 2);
   }
 
   constructor(
@@ -291,7 +296,8 @@ export class Open {
         const call: Call = { id: e["toolCallId"] as string, name: e["toolName"] as string, arguments: e["args"], running: true };
         if (e["label"]) call.label = e["label"] as string;
         if (partial) call.result = textOf(partial);
-        const agents = minionsOf(partial && { ...partial, toolName: call.name }) ?? this.calls.get(call.id)?.agents;
+        const before = this.calls.get(call.id)?.agents;
+        const agents = minionsOf(partial && { ...partial, toolName: call.name })?.map((a) => ({ ...before?.find((b) => b.id === a.id), ...a })) ?? before;
         if (agents) call.agents = agents;
         this.calls = new Map(this.calls).set(call.id, call);
         break;
@@ -300,6 +306,12 @@ export class Open {
         const calls = new Map(this.calls);
         calls.delete(e["toolCallId"] as string);
         this.calls = calls;
+        break;
+      }
+      case "subagent_changed": {
+        const is = e as unknown as Agent;
+        const call = this.calls.get(is.callId ?? "");
+        if (call) this.calls = new Map(this.calls).set(call.id, busyWith(call, { id: is.id, name: is.description || is.id, persona: is.agent, state: is.state === "idle" || is.state === "parked" ? "done" : is.state === "queued" ? "running" : is.state, cost: is.cost, now: is.waiting || is.tool || is.said || "" }));
         break;
       }
       case "queue_changed":
@@ -467,7 +479,7 @@ export class Open {
     const id = newID();
     const content: Part[] = text === "" ? parts : [...parts, { type: "text", text }];
     const queue = this.working;
-    const prompt: Prompt = { kind: "prompt", id, text, parts, pending: true };
+    const prompt: Prompt = { kind: "prompt", id, text, parts, at: new Date().toISOString(), pending: true };
     if (!queue) this.sending = [...this.sending, prompt];
     try {
       const body: Input = { id, message: { role: "user", content } };

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { cachedBy, dollars, span, uncached } from "./figures";
+import { cachedBy, clock, dollars, span, uncached } from "./figures";
 import { Tree, turns, type Answer, type Entry } from "./messages";
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1000);
@@ -20,7 +20,8 @@ describe("an answer", () => {
       new Tree(),
       "",
     );
-    expect((all[1] as Answer).used).toEqual({ requests: 2, input: 30, cached: 6, written: 8, output: 4, reasoning: 0, cost: 1, unknown: false, guessed: true, took: 11_000, at: at(105).toISOString() });
+    expect((all[1] as Answer).used).toEqual({ requests: 2, context: 29, input: 30, cached: 6, written: 8, output: 4, reasoning: 0, cost: 1, unknown: false, guessed: true, took: 11_000 });
+    expect((all[1] as Answer).at).toBe(at(105).toISOString());
   });
 
   it("without usage has none", () => {
@@ -35,6 +36,14 @@ it("costs are marked", () => {
 it("times are short", () => {
   vi.stubGlobal("navigator", { languages: ["en-US"] });
   expect([span(840), span(12_400), span(61_000), span(3_660_000)]).toEqual(["0.8 s", "12 s", "1 min 1 s", "1 h 1 min"]);
+});
+
+it("what was said today has a time, and before that a day", () => {
+  vi.stubGlobal("navigator", { languages: ["en-US"] });
+  const now = new Date(2026, 10, 29, 15);
+  const says = (is: Date) => clock(is.toISOString(), now).replace(/\s/g, " ");
+  expect([says(new Date(2026, 10, 29, 9, 5)), says(new Date(2026, 10, 28, 14, 5)), says(new Date(2025, 0, 2, 3, 4))]).toEqual(["9:05 AM", "Nov 28, 2:05 PM", "Jan 2, 2025, 3:04 AM"]);
+  expect(clock("")).toBe("");
 });
 
 it("a cache ends after five minutes, or an hour where it is paid for", () => {

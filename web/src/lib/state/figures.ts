@@ -6,6 +6,7 @@ import type { Usage } from "./messages";
 /** Used is what an answer used, of all its requests. */
 export interface Used {
   requests: number;
+  context: number; // tokens of the last request and its answer: so much of the window is full
   input: number; // tokens that no cache had
   cached: number;
   written: number; // to the cache
@@ -15,14 +16,14 @@ export interface Used {
   unknown: boolean; // a price is: the true cost is higher
   guessed: boolean; // a price is that of something similar
   took: number; // milliseconds of requests and calls, without pauses between them
-  at: string; // when it was complete
 }
 
-export const nothing = (): Used => ({ requests: 0, input: 0, cached: 0, written: 0, output: 0, reasoning: 0, cost: 0, unknown: false, guessed: false, took: 0, at: "" });
+export const nothing = (): Used => ({ requests: 0, context: 0, input: 0, cached: 0, written: 0, output: 0, reasoning: 0, cost: 0, unknown: false, guessed: false, took: 0 });
 
 /** plus adds what a request used. */
 export function plus(u: Used, is: Usage): void {
   u.requests++;
+  u.context = is.input + is.cacheRead + is.cacheWrite + is.output || u.context;
   u.input += is.input;
   u.cached += is.cacheRead;
   u.written += is.cacheWrite;
@@ -38,6 +39,17 @@ export function dollars(usd: number, unknown = false, guessed = false): string {
   const sum = usd === 0 ? "$0" : usd < 0.00005 ? "<$0.0001" : usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
   return `${guessed ? "≈" : ""}${sum}${unknown ? "+" : ""}`;
 }
+
+/** clock writes when something was said: the time of today, and the day before today. */
+export function clock(at: string, now = new Date()): string {
+  const is = new Date(at);
+  if (Number.isNaN(is.getTime())) return "";
+  const day = is.toDateString() === now.toDateString() ? {} : { day: "numeric", month: "short", ...(is.getFullYear() === now.getFullYear() ? {} : { year: "numeric" }) } as const;
+  return is.toLocaleString(locale(), { ...day, hour: "numeric", minute: "2-digit" });
+}
+
+/** short writes a number of tokens in few letters. */
+export const short = (n: number): string => new Intl.NumberFormat(locale(), { notation: "compact", maximumFractionDigits: 1 }).format(n);
 
 /** span writes how long something took. */
 export function span(ms: number): string {

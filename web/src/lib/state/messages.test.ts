@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { argumentText, stubs, Tree, turns, type Entry } from "./messages";
+import { argumentText, busyWith, stubs, Tree, turns, type Entry } from "./messages";
 
 const node = (id: string, role: string, parent = -1) => ({ id, role, parent, type: role === "" ? "compaction" : "message", name: "", label: "" });
 
@@ -29,4 +29,11 @@ describe("what a call is given", () => {
       [{ path: "a.txt", text: "x\ny", n: 1, all: { b: true } }, 'path: a.txt\ntext:\nx\ny\nn: 1\nall: {\n  "b": true\n}'],
     ] as const) expect(argumentText(given)).toBe(want);
   });
+});
+
+it("a call shows what its agents do, the ones that it doesn't name yet, too", () => {
+  const agent = { id: "a", name: "Look", persona: "critic", state: "running", cost: 0 };
+  const call = { id: "c", name: "task", arguments: {}, agents: [agent] };
+  expect(busyWith(call, { ...agent, name: "a", cost: 1, now: "read draft.txt" }).agents).toEqual([{ ...agent, cost: 1, now: "read draft.txt" }]);
+  expect(busyWith(call, { ...agent, id: "b", now: "" }).agents?.map((a) => a.id)).toEqual(["a", "b"]);
 });

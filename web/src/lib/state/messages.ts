@@ -72,6 +72,7 @@ export interface Minion {
   persona: string;
   state: string; // running, done, failed, stopped
   cost: number;
+  now?: string; // what it does or has just said, while it works
 }
 /** minionsOf are the agents that the details of a result name. */
 export function minionsOf(m: Said | undefined): Minion[] | undefined {
@@ -79,6 +80,12 @@ export function minionsOf(m: Said | undefined): Minion[] | undefined {
   if (m?.toolName !== "task" || !Array.isArray(all)) return undefined;
   const text = (v: unknown) => (typeof v === "string" ? v : "");
   return (all as Record<string, unknown>[]).filter((a) => text(a["id"]) !== "").map((a) => ({ id: text(a["id"]), name: text(a["description"]) || text(a["id"]), persona: text(a["agent"]), state: text(a["state"]), cost: Number(a["cost"]) || 0 }));
+}
+/** busyWith has a call show what one of its agents does. The result of a call doesn't tell it. */
+export function busyWith(call: Call, is: Minion & { now: string }): Call {
+  const all = call.agents ?? [];
+  const at = all.findIndex((a) => a.id === is.id);
+  return { ...call, agents: at < 0 ? [...all, is] : all.with(at, { ...all[at]!, state: is.state, cost: is.cost, now: is.now || (all[at]!.now ?? "") }) };
 }
 /** argumentText is what a call is given, as people read it: code and other long texts with their lines as they are. */
 export function argumentText(given: unknown): string {
@@ -103,6 +110,7 @@ export interface Prompt {
   id: string;
   text: string;
   parts: Part[]; // what is attached
+  at: string; // when it was written
   versions?: Versions;
   pending?: boolean;
   failed?: string;
@@ -113,6 +121,7 @@ export interface Answer {
   last: string; // of its last entry
   pieces: Piece[];
   model: string;
+  at: string; // when it was complete
   stop: string;
   error: string;
   used?: Used; // once it is complete; missing: nobody counted
@@ -302,26 +311,26 @@ export function turns(entries: Entry[], tree: Tree, compacted: string): Turn[] {
     const m = e.message;
     if (!m) continue;
     if (m.role === "user") {
-      const prompt: Prompt = { kind: "prompt", id: e.id, text: textOf(m), parts: partsOf(m).filter((p) => p.type === "image" || p.type === "document") };
+      const prompt: Prompt = { kind: "prompt", id: e.id, text: textOf(m), parts: partsOf(m).filter((p) => p.type === "image" || p.type === "document"), at: e.timestamp };
       const versions = tree.versions(e.id);
       if (versions) prompt.versions = versions;
       out.push(prompt);
     } else if (m.role === "assistant") {
       let last = out[out.length - 1];
       if (last?.kind !== "answer") {
-        last = { kind: "answer", id: e.id, last: e.id, pieces: [], model: "", stop: "", error: "" };
+        last = { kind: "answer", id: e.id, last: e.id, pieces: [], model: "", at: "", stop: "", error: "" };
         const versions = tree.versions(e.id);
         if (versions) last.versions = versions;
         out.push(last);
       }
       add(last.pieces, m, results);
       last.last = e.id;
+      last.at = e.timestamp;
       last.model = m.model ?? last.model;
       last.stop = m.stopReason ?? "";
       last.error = m.errorMessage ?? "";
       if (m.usage) {
         plus((last.used ??= nothing()), m.usage);
-        last.used.at = e.timestamp;
         const kept = cachedBy(m.provider ?? "", m.usage, written);
         if (kept) last.cached = kept;
         else delete last.cached;
