@@ -15,12 +15,12 @@ func TestAuthors(t *testing.T) {
 	each(t, vfs.Limits{}, func(t *testing.T, b *bench) {
 		told := 0
 		tree := vfs.Telling(b.Tree, func() { told++ })
-		person, model := vfs.Author{Who: vfs.Person}, vfs.Author{Who: vfs.Model, Chat: "c1"}
+		person, model := vfs.Author{Who: vfs.Person}, vfs.Author{Who: vfs.Model, ID: "c1"}
 		b.write("/f", "nobody")
 		_, err := vfs.By(tree, person).Write(b.ctx, "/f", []byte("a person"), vfs.Anything)
 		b.ok(err)
 		b.ok(vfs.By(tree, model).Files(b.ctx).WriteFile("f", []byte("a model"), 0o644))
-		_, err = vfs.By(tree, vfs.Author{Who: vfs.Model, Chat: strings.Repeat("x", 513)}).Append(b.ctx, "/f", []byte(" once more"))
+		_, err = vfs.By(tree, vfs.Author{Who: vfs.Model, ID: strings.Repeat("x", 513)}).Append(b.ctx, "/f", []byte(" once more"))
 		b.ok(err)
 		versions, err := b.Versions(b.ctx, "/f")
 		b.ok(err)

@@ -63,7 +63,7 @@ func (s *Server) chatRoutes() []route {
 	oneProject, oneChat := reflect.TypeFor[project.Project](), reflect.TypeFor[project.Chat]()
 	return []route{
 		{
-			verb: "GET", path: "/v1/projects", needs: remote.Watch, about: "Lists your projects, the last used first.",
+			verb: "GET", path: "/v1/projects", needs: remote.Watch, about: "Lists your projects and those that are shared with you, the last used first.",
 			query: []parameter{trash}, out: reflect.TypeFor[[]project.Project](), serve: s.listProjects,
 		},
 		{
@@ -250,13 +250,17 @@ func (s *Server) trashProject(ctx context.Context, person, id string, trash bool
 	if err != nil {
 		return err
 	}
+	others, err := project.MembersChats(ctx, s.o.Projects, person, id) // who moves out
+	if err != nil {
+		return err
+	}
 	if slices.ContainsFunc(chats, s.o.Busy) {
 		return fmt.Errorf("%w: stop what is done in the project's chats first", session.ErrBusy)
 	}
 	if err := s.o.Projects.TrashProject(ctx, person, id, trash); err != nil {
 		return err
 	}
-	for _, chat := range chats { // what is open would still write files
+	for _, chat := range slices.Concat(chats, others) { // what is open would still write files
 		s.endChat(ctx, chat)
 	}
 	return nil

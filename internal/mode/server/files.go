@@ -17,6 +17,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/session/remote"
@@ -50,7 +52,8 @@ type FileVersion struct {
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
 	By       string    `json:"by,omitempty"`   // person or model; "": it was not kept
-	Chat     string    `json:"chat,omitempty"` // in which the model wrote it
+	Chat     string    `json:"chat,omitempty"` // of yours, in which the model wrote it
+	Name     string    `json:"name,omitempty"` // of somebody else who wrote it, or whose model did
 }
 
 // Orphan is a file that another one took the place of. Its path is where it was.
@@ -154,7 +157,7 @@ func (s *Server) fileRoutes() []route {
 		},
 		{
 			verb: "GET", path: at + "/files/versions", needs: remote.Watch, about: "Lists what is kept of a file, newest first.",
-			query: []parameter{name}, out: reflect.TypeFor[[]FileVersion](), serve: s.onFiles(fileVersions),
+			query: []parameter{name}, out: reflect.TypeFor[[]FileVersion](), serve: s.onFiles(fileVersions(s)),
 		},
 		{
 			verb: "GET", path: at + "/files/diff", needs: remote.Watch, about: "Compares two versions of a text, as a unified diff.",
@@ -218,7 +221,7 @@ func (s *Server) onFiles(serve func(w http.ResponseWriter, r *http.Request, t *v
 		t, err := s.o.Projects.Files(r.Context(), person(r), r.PathValue("id"))
 		var q query
 		if err == nil {
-			t = vfs.By(t, vfs.Author{Who: vfs.Person})
+			t = vfs.By(t, vfs.Author{Who: vfs.Person, ID: person(r)})
 			q, err = queryOf(r)
 		}
 		if err == nil {
@@ -457,29 +460,55 @@ func deleteFile(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) er
 	return err
 }
 
-func fileVersions(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) error {
-	name, err := q.path()
-	if err != nil {
-		return err
-	}
-	all, err := t.Versions(r.Context(), name)
-	if err != nil {
-		return err
-	}
-	versions := []FileVersion{}
-	for _, v := range all {
-		one := FileVersion{Version: v.Number, Size: v.Size, Modified: v.Modified.UTC(), Chat: v.By.Chat}
-		switch v.By.Who {
-		case vfs.Person:
-			one.By = "person"
-		case vfs.Model:
-			one.By = "model"
-		case vfs.Unknown:
+func fileVersions(s *Server) func(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) error {
+	return func(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) error {
+		name, err := q.path()
+		if err != nil {
+			return err
 		}
-		versions = append(versions, one)
+		all, err := t.Versions(r.Context(), name)
+		if err != nil {
+			return err
+		}
+		var chats []string
+		for _, v := range all {
+			if v.By.Who == vfs.Model && v.By.ID != "" {
+				chats = append(chats, v.By.ID)
+			}
+		}
+		slices.Sort(chats)
+		whose, err := project.ChatPeople(r.Context(), s.o.Projects, slices.Compact(chats))
+		if err != nil {
+			return err
+		}
+		names := map[string]string{person(r): ""}
+		versions := []FileVersion{}
+		for _, v := range all {
+			one := FileVersion{Version: v.Number, Size: v.Size, Modified: v.Modified.UTC()}
+			by := v.By.ID
+			switch v.By.Who {
+			case vfs.Person:
+				one.By = "person"
+			case vfs.Model:
+				one.By = "model"
+				if by = whose[v.By.ID]; by == "" || by == person(r) { // else what is the other's stays theirs
+					one.Chat = v.By.ID
+				}
+			case vfs.Unknown:
+			}
+			if _, known := names[by]; !known && by != "" {
+				is, err := s.o.People.Get(r.Context(), by)
+				if err != nil && !errors.Is(err, people.ErrUnknown) { // else they were removed
+					return err
+				}
+				names[by] = is.Name
+			}
+			one.Name = names[by]
+			versions = append(versions, one)
+		}
+		answer(w, http.StatusOK, versions)
+		return nil
 	}
-	answer(w, http.StatusOK, versions)
-	return nil
 }
 
 func orphans(w http.ResponseWriter, r *http.Request, t *vfs.Tree, _ query) error {
