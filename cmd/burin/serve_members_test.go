@@ -151,6 +151,8 @@ func TestServeMembers(t *testing.T) {
 	cid.does(c, http.StatusOK, "PUT", at+"/file?path=/cid.txt", "by Cid", nil)
 	cid.does(c, http.StatusOK, "PATCH", at, map[string]any{"instructions": "Say zebra."}, nil)
 	cid.refused(c, http.StatusForbidden, "member", "PATCH", at, map[string]any{"maxCost": 100}, "only ann")
+	cid.refused(c, http.StatusForbidden, "member", "PATCH", at, map[string]any{"mode": "full"}, "only ann")
+	cid.does(c, http.StatusOK, "PATCH", at, map[string]any{"maxCost": 2, "mode": "auto-edit"}, nil) // as it is
 	if got := ann.sees(c, p.ID); got.Instructions != "Say zebra." || got.MaxCost != llm.Dollars(2) {
 		t.Errorf("the owner has %+v", got)
 	}
@@ -166,9 +168,19 @@ func TestServeMembers(t *testing.T) {
 		}
 	}
 
-	// Chats are whose they are.
+	// Chats are whose they are. What models do without asking is chosen for one's own only.
 	anns := ann.begins(c, p.ID)
-	for who, others := range map[*asker][]string{&ann: {mine, cids}, &bob: {anns, cids}, &eve: {anns, mine}} {
+	ann.does(c, http.StatusOK, "PATCH", at, map[string]any{"mode": "full"}, nil)
+	ann.says(c, anns, "1", "say hello")
+	if heard := b.heard(); !strings.Contains(heard, "Permission: full") {
+		t.Errorf("the owner's chat is\n%s", heard)
+	}
+	second := bob.begins(c, p.ID)
+	bob.says(c, second, "1", "say hello")
+	if heard := b.heard(); !strings.Contains(heard, "Permission: auto-edit") {
+		t.Errorf("a member's chat is\n%s", heard)
+	}
+	for who, others := range map[*asker][]string{&ann: {mine, cids, second}, &bob: {anns, cids}, &eve: {anns, mine}} {
 		var chats []chatOf
 		who.does(c, http.StatusOK, "GET", "/v1/chats?project="+p.ID, nil, &chats)
 		if slices.ContainsFunc(chats, func(one chatOf) bool { return slices.Contains(others, one.ID) }) {
@@ -252,7 +264,7 @@ func TestServeMembers(t *testing.T) {
 
 	// A member leaves; the project goes, and what members have stays; and the log says who did what.
 	ann.does(c, http.StatusOK, "PUT", at+"/members/bob", map[string]any{"right": "write"}, nil)
-	second := bob.begins(c, p.ID)
+	second = bob.begins(c, p.ID)
 	bob.says(c, second, "1", "say kept")
 	bob.does(c, http.StatusOK, "DELETE", at+"/members/bob", nil, nil)
 	bob.refused(c, http.StatusNotFound, "", "GET", at, nil)

@@ -285,7 +285,6 @@ func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
 			return err
 		}
 	}
-	defer s.watchers.forget(id)
 	defer Changed(s, person)
 	return s.db.Update(ctx, func(q store.Querier) error {
 		if err := s.files.Delete(ctx, q, id); err != nil {
@@ -591,7 +590,6 @@ func PurgePerson(ctx context.Context, s *Store, person string) error {
 	if _, err := s.db.Exec(ctx, `DELETE FROM {members} WHERE person = ?1`, person); err != nil {
 		return err
 	}
-	s.watchers.forget("")
 	for _, table := range []string{`{projects}`, `{chats}`} {
 		if _, err := s.db.Exec(ctx, `UPDATE `+table+` SET trashed = ?2 WHERE person = ?1 AND trashed = 0`, person, now); err != nil {
 			return err

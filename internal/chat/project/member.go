@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/store"
@@ -224,7 +222,6 @@ func SetMember(ctx context.Context, s *Store, owner, project, person string, rig
 		return also(q)
 	})
 	if err == nil {
-		s.watchers.forget(project)
 		projectChanged(s, project, owner)
 	}
 	return err
@@ -257,7 +254,6 @@ func RemoveMember(ctx context.Context, s *Store, by, project, person string, als
 	if err != nil {
 		return nil, err
 	}
-	s.watchers.forget(project)
 	projectChanged(s, project, owner)
 	Changed(s, person)
 	return chats, nil
@@ -322,28 +318,11 @@ func MembersChats(ctx context.Context, s *Store, owner, project string) ([]strin
 	return scanIDs(rows)
 }
 
-// ChatPeople are whose chats are, by their ids; those that aren't there any more are left out.
-func ChatPeople(ctx context.Context, s *Store, chats []string) (map[string]string, error) {
-	all := map[string]string{}
-	for some := range slices.Chunk(chats, 500) {
-		marks, args := make([]string, len(some)), make([]any, len(some))
-		for i, id := range some {
-			marks[i], args[i] = fmt.Sprintf("?%d", i+1), id
-		}
-		rows, err := s.db.Query(ctx, `SELECT id, person FROM {chats} WHERE id IN (`+strings.Join(marks, ", ")+`)`, args...)
-		if err != nil {
-			return nil, err
-		}
-		for rows.Next() {
-			var id, person string
-			if err = rows.Scan(&id, &person); err != nil {
-				break
-			}
-			all[id] = person
-		}
-		if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
-			return nil, err
-		}
+// ChatPerson is whose a chat is, also one in the trash; "" if it isn't there any more.
+func ChatPerson(ctx context.Context, s *Store, chat string) (person string, err error) {
+	err = s.db.QueryRow(ctx, `SELECT person FROM {chats} WHERE id = ?1`, chat).Scan(&person)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
 	}
-	return all, nil
+	return person, err
 }

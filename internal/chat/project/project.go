@@ -488,7 +488,7 @@ func (s *Store) newProject(ctx context.Context, person, id string, settings Sett
 	return p, err
 }
 
-// SetProject changes the settings of a project. A member who may write can't change what it may cost.
+// SetProject changes the settings of a project. A member who may write can't change what it may cost, or what models do without asking.
 func (s *Store) SetProject(ctx context.Context, person, id string, revision int64, change func(*Settings) error) (p Project, err error) {
 	if _, err := s.keys.Ring(ctx, person); err != nil {
 		return p, err
@@ -503,11 +503,11 @@ func (s *Store) SetProject(ctx context.Context, person, id string, revision int6
 		if revision != 0 && revision != p.Revision {
 			return ErrChanged
 		}
-		cost := p.MaxCost
+		cost, mode := p.MaxCost, p.Mode
 		if err := change(&p.Settings); err != nil {
 			return err
 		}
-		if p.owner != person && p.MaxCost != cost {
+		if p.owner != person && (p.MaxCost != cost || cmp.Or(p.Mode, standardMode) != cmp.Or(mode, standardMode)) {
 			return onlyOwner(nameOf(ctx, s, p.owner))
 		}
 		if err := p.check(); err != nil {
@@ -591,6 +591,19 @@ func (s *Store) Default(ctx context.Context, person string) (p Project, err erro
 		}
 	}
 	return p, cmp.Or(err, ErrTrashed)
+}
+
+// standardMode is the mode of approval where none is chosen.
+const standardMode = "auto-edit"
+
+// ModeFor is the mode of approval of a person's chats in a project. Of somebody else's, models reach the network with what the person
+// wrote only if the person says so.
+func ModeFor(p *Project, person string) string {
+	mode := cmp.Or(p.Mode, standardMode)
+	if p.owner != person && mode == "full" {
+		mode = standardMode
+	}
+	return mode
 }
 
 // maxDefaults is how many projects a person may have for chats without one.

@@ -14,56 +14,18 @@ const pollEvery = 2 * time.Second
 type watchers struct {
 	mu  sync.Mutex
 	all map[string]map[*Watcher]bool // by person
-	// of has who hears of a project, where one server has the database; turn counts what made that old.
-	of   map[string][]string
-	turn int
-}
-
-// maxAudiences bounds the projects of which it is remembered.
-const maxAudiences = 10_000
-
-// forget makes who hears of a project be looked up once more; "" is all projects.
-func (m *watchers) forget(project string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.turn++
-	if delete(m.of, project); project == "" {
-		m.of = nil
-	}
 }
 
 // audience are those who hear of changes of a project: its owner and its members.
 func audience(s *Store, project, owner string) []string {
-	m := &s.watchers
-	m.mu.Lock()
-	all, known := m.of[project]
-	turn := m.turn
-	m.mu.Unlock()
-	if known {
-		return all
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), pollEvery)
 	defer cancel()
-	all = []string{owner}
 	rows, err := s.db.Query(ctx, `SELECT person FROM {members} WHERE project = ?1`, project)
-	if err == nil {
-		var others []string
-		others, err = scanIDs(rows)
-		all = append(all, others...)
+	if err != nil { // the others hear of the next change
+		return []string{owner}
 	}
-	if err != nil || s.db.Server() { // other servers share projects, too
-		return all
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.turn != turn {
-		return all
-	}
-	if len(m.of) >= maxAudiences || m.of == nil {
-		m.of = map[string][]string{}
-	}
-	m.of[project] = all
-	return all
+	members, _ := scanIDs(rows)
+	return append(members, owner)
 }
 
 // projectChanged tells its owner and its members that a project has changed.

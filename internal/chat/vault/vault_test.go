@@ -379,6 +379,21 @@ func TestIdle(t *testing.T) {
 	}
 	release()
 	<-locked
+
+	// What others do with what somebody shares is no use of theirs.
+	if err := v.Unlock(t.Context(), "ann", phrase); err != nil {
+		t.Fatal(err)
+	}
+	for late := time.After(30 * time.Second); ; {
+		_, _ = v.Ring(vault.AsGuest(t.Context()), "ann") // until it is locked
+		select {
+		case <-locked:
+			return
+		case <-late:
+			t.Fatal("guests keep somebody unlocked")
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // Locked while a turn runs, the keys are the turn's alone.

@@ -442,7 +442,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 			return c.o.Attachments.Take(ctx, person, id, file)
 		},
 		Files: tools.Tree.Files(c.ctx), Account: "person/" + person, Choice: host.Choice{Model: first(chat.Model, p.Model)}, Thinking: level,
-		MaxTokens: p.MaxTokens, ModelSearch: p.Tools.Web != nil && p.Tools.Web.Model, Instructions: joined(set.Instructions, p.Instructions, chat.Instructions), Without: tools.Without, Extra: tools.Tools, Chains: tools.Chains, Minions: c.minions(h, p, chat, files), Mode: first(p.Mode, "auto-edit"), MaxCost: p.MaxCost,
+		MaxTokens: p.MaxTokens, ModelSearch: p.Tools.Web != nil && p.Tools.Web.Model, Instructions: joined(set.Instructions, p.Instructions, chat.Instructions), Without: tools.Without, Extra: tools.Tools, Chains: tools.Chains, Minions: c.minions(h, p, chat, files), Mode: project.ModeFor(&p, person), MaxCost: p.MaxCost,
 		Desk: desk, Warn: func(line string) { c.o.Warn("chat " + id + ": " + line) },
 	})
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/vfs"
@@ -470,45 +469,42 @@ func fileVersions(s *Server) func(w http.ResponseWriter, r *http.Request, t *vfs
 		if err != nil {
 			return err
 		}
-		var chats []string
-		for _, v := range all {
-			if v.By.Who == vfs.Model && v.By.ID != "" {
-				chats = append(chats, v.By.ID)
-			}
-		}
-		slices.Sort(chats)
-		whose, err := project.ChatPeople(r.Context(), s.o.Projects, slices.Compact(chats))
-		if err != nil {
-			return err
-		}
-		names := map[string]string{person(r): ""}
+		people := map[vfs.Author]string{}
 		versions := []FileVersion{}
 		for _, v := range all {
+			who, known := people[v.By]
+			if !known {
+				if who, err = wrote(r.Context(), s, v.By); err != nil {
+					return err
+				}
+				people[v.By] = who
+			}
 			one := FileVersion{Version: v.Number, Size: v.Size, Modified: v.Modified.UTC()}
-			by := v.By.ID
 			switch v.By.Who {
 			case vfs.Person:
 				one.By = "person"
 			case vfs.Model:
 				one.By = "model"
-				if by = whose[v.By.ID]; by == "" || by == person(r) { // else what is the other's stays theirs
-					one.Chat = v.By.ID
-				}
 			case vfs.Unknown:
 			}
-			if _, known := names[by]; !known && by != "" {
-				is, err := s.o.People.Get(r.Context(), by)
-				if err != nil && !errors.Is(err, people.ErrUnknown) { // else they were removed
-					return err
-				}
-				names[by] = is.Name
+			if who != "" && who != person(r) { // their chats stay theirs
+				one.Name = s.o.Projects.Name(r.Context(), who)
+			} else if v.By.Who == vfs.Model {
+				one.Chat = v.By.ID
 			}
-			one.Name = names[by]
 			versions = append(versions, one)
 		}
 		answer(w, http.StatusOK, versions)
 		return nil
 	}
+}
+
+// wrote is the person who wrote a version, or whose model did; "" if that isn't known.
+func wrote(ctx context.Context, s *Server, by vfs.Author) (person string, err error) {
+	if by.Who != vfs.Model {
+		return by.ID, nil
+	}
+	return project.ChatPerson(ctx, s.o.Projects, by.ID)
 }
 
 func orphans(w http.ResponseWriter, r *http.Request, t *vfs.Tree, _ query) error {
