@@ -153,6 +153,14 @@ func TestServeMembers(t *testing.T) {
 	cid.refused(c, http.StatusForbidden, "member", "PATCH", at, map[string]any{"maxCost": 100}, "only ann")
 	cid.refused(c, http.StatusForbidden, "member", "PATCH", at, map[string]any{"mode": "full"}, "only ann")
 	cid.does(c, http.StatusOK, "PATCH", at, map[string]any{"maxCost": 2, "mode": "auto-edit"}, nil) // as it is
+	ann.does(c, http.StatusOK, "PATCH", at, map[string]any{"model": "box/one"}, nil)
+	run(t, cmd, "admin", "group", "set", "students", "--model", "box/t*")
+	run(t, cmd, "admin", "group", "join", "students", "cid")
+	cid.does(c, http.StatusOK, "PATCH", at, map[string]any{"model": "box/one", "icon": "🦓"}, nil) // the model of somebody who may use it stays
+	cid.refused(c, http.StatusForbidden, "denied", "PATCH", at, map[string]any{"model": "box/one:high"}, "your groups may use")
+	cid.refused(c, http.StatusForbidden, "denied", "POST", "/v1/sessions/"+cid.begins(c, p.ID)+"/submit", toldTo("1", "say hi"), "your groups may use")
+	run(t, cmd, "admin", "group", "leave", "students", "cid")
+	ann.does(c, http.StatusOK, "PATCH", at, map[string]any{"model": ""}, nil)
 	if got := ann.sees(c, p.ID); got.Instructions != "Say zebra." || got.MaxCost != llm.Dollars(2) {
 		t.Errorf("the owner has %+v", got)
 	}

@@ -196,8 +196,14 @@ func change(w http.ResponseWriter, r *http.Request, of any) (over func(any) erro
 func (s *Server) setProject(w http.ResponseWriter, r *http.Request) {
 	var c ProjectChange
 	over, ok := change(w, r, &c)
-	if !ok || !mayUse(s, w, r, c.Model) {
+	if !ok {
 		return
+	}
+	if c.Model != "" { // one that somebody else has chosen may stay
+		is, err := s.o.Projects.Project(r.Context(), person(r), r.PathValue("id"))
+		if (err != nil || is.Model != c.Model) && !mayUse(s, w, r, c.Model) {
+			return
+		}
 	}
 	p, err := s.o.Projects.SetProject(r.Context(), person(r), r.PathValue("id"), c.Revision, func(s *project.Settings) error { return over(s) })
 	if err != nil {
