@@ -375,6 +375,13 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 	}
 	k.private = private.New(k.db)
 	k.quotas = quota.New(k.db, project.Bytes, k.pieces.Size, private.Bytes)
+	k.projects.Name = func(ctx context.Context, person string) string {
+		is, err := k.people.Get(ctx, person)
+		if err != nil {
+			return "somebody" // who was removed just now, or the database says why itself
+		}
+		return is.Name
+	}
 	k.projects.Fits, k.pieces.Fits, k.private.Fits = k.quotas.Fits, k.quotas.Fits, k.quotas.Fits
 	k.here, k.exports = here, make(chan struct{}, maxExports)
 	k.vault.OnLock(func(person string) {

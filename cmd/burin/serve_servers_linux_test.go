@@ -901,3 +901,38 @@ func TestTwoServersLocked(t *testing.T) {
 		t.Errorf("the chat is %s", said)
 	}
 }
+
+// A member who is removed at one server loses the project at the other, where a turn of theirs runs: it ends, and the chat stays theirs.
+func TestTwoServersMembers(t *testing.T) {
+	pacetest.Costly(t)
+	t.Parallel()
+	p := newPair(t, pgtest.Start(t, pgtest.Options{}).Database(t), "address: http://localhost", "", "")
+	at := func(i int) *httpClient {
+		return &httpClient{t: t, url: p.url(i), cmd: p.running[i]}
+	}
+	join := func(name string) asker {
+		link := strings.TrimSpace(run(t, p.cmds[0], "admin", "invite", "--role", "member", "--url", p.url(0)))
+		return asker{name: name, cookie: at(0).signIn("/v1/join", map[string]string{"code": link[strings.LastIndexByte(link, '/')+1:], "name": name, "password": personPassword})}
+	}
+	ann, bob := join("ann"), join("bob")
+	var made struct{ ID string }
+	ann.does(at(0), http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Zoo"}, &made)
+	ann.does(at(0), http.StatusCreated, "PUT", "/v1/projects/"+made.ID+"/file?path=/a.txt", "okapi", nil)
+	ann.does(at(0), http.StatusOK, "PUT", "/v1/projects/"+made.ID+"/members/bob", map[string]any{"right": "write"}, nil)
+	chat := bob.begins(at(1), made.ID)
+	bob.does(at(1), http.StatusOK, "POST", "/v1/sessions/"+chat+"/submit", toldTo("1", "turn 0 0"), nil)
+	bob.does(at(1), http.StatusOK, "PUT", "/v1/projects/"+made.ID+"/file?path=/a.txt", "kudu", nil)
+	ann.does(at(0), http.StatusOK, "DELETE", "/v1/projects/"+made.ID+"/members/bob", nil, nil)
+	bob.refused(at(1), http.StatusNotFound, "", "GET", "/v1/projects/"+made.ID+"/file?path=/a.txt", nil)
+	if holder, err := p.store.Holder(t.Context(), chat); err != nil || holder != "" {
+		t.Errorf("it is held by %q, %v", holder, err)
+	}
+	// The other server lets it go, so that this one can have it.
+	bob.does(at(0), http.StatusOK, "POST", "/v1/sessions/"+chat+"/submit", toldTo("2", "turn 0 0"), nil)
+	bob.rested(at(0))
+	var is struct{ Project string }
+	bob.does(at(0), http.StatusOK, "GET", "/v1/chats/"+chat, nil, &is)
+	if is.Project == made.ID {
+		t.Error("the chat is in the project")
+	}
+}

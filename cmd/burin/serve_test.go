@@ -106,12 +106,14 @@ func (c *httpClient) takes(verb, path string) map[string]any {
 func (c *httpClient) operation(verb, path string) any {
 	path, _, _ = strings.Cut(path, "?")
 	op := dig(c.spec, "paths", path, strings.ToLower(verb))
-	for parts, i := strings.Split(path, "/"), 3; op == nil && i < len(parts); i++ { // one of them is an id, and the last perhaps a file's
+	for parts, i := strings.Split(path, "/"), 3; op == nil && i < len(parts); i++ { // one of them is an id, and the last perhaps a file's or a name
 		parts := slices.Concat(parts[:i], []string{"{id}"}, parts[i+1:])
 		op = dig(c.spec, "paths", strings.Join(parts, "/"), strings.ToLower(verb))
-		if op == nil {
-			parts[len(parts)-1] = "{file}"
-			op = dig(c.spec, "paths", strings.Join(parts, "/"), strings.ToLower(verb))
+		for _, last := range []string{"{file}", "{name}"} {
+			if op == nil {
+				parts[len(parts)-1] = last
+				op = dig(c.spec, "paths", strings.Join(parts, "/"), strings.ToLower(verb))
+			}
 		}
 	}
 	return op

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/tool"
 )
@@ -43,7 +44,7 @@ func newFilesystem(tree *vfs.Tree) *tool.Tool {
 		Together: func(a filesystemArgs) bool { return a.Command == "versions" || a.Command == "deleted" },
 		Run: func(ctx context.Context, _ tool.Call, a filesystemArgs) (*tool.Result, error) {
 			said, err := manage(ctx, tree, a)
-			if errors.Is(err, vfs.ReadOnly) && strings.HasPrefix(vfs.Clean(a.Path)+"/", memories+"/") {
+			if errors.Is(err, vfs.ReadOnly) && !errors.Is(err, project.ErrDenied) && strings.HasPrefix(vfs.Clean(a.Path)+"/", memories+"/") {
 				err = fmt.Errorf("%w: the memory tool changes %s", err, memories)
 			}
 			if err != nil {

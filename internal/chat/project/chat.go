@@ -75,12 +75,15 @@ func (s *Store) Chats(ctx context.Context, person string, l Listing) ([]Chat, er
 	}
 }
 
+// inProject is for chats whose project isn't in the trash, whoever's it is.
+const inProject = `EXISTS (SELECT 1 FROM {projects} p WHERE p.id = {chats}.project AND p.trashed = 0)`
+
 // pageSize is how many rows are read at a time.
 const pageSize = 200
 
 func (s *Store) page(ctx context.Context, ring *vault.Ring, person string, l Listing, before int64, id string) ([]Chat, error) {
 	rows, err := s.db.Query(ctx, `SELECT `+chatColumns+` FROM {chats} WHERE person = ?1 AND (trashed > 0) = (?2 > 0) AND temporary = 0
-		AND (project = ?3 OR ?3 = '' AND (?2 > 0 OR project IN (SELECT id FROM {projects} WHERE person = ?1 AND trashed = 0)))
+		AND (project = ?3 OR ?3 = '' AND (?2 > 0 OR `+inProject+`))
 		AND (modified < ?4 OR modified = ?4 AND id > ?5)
 		ORDER BY modified DESC, id LIMIT ?6`, person, count(l.Trash), l.Project, before, id, pageSize)
 	if err != nil {
@@ -160,7 +163,8 @@ func beginChat(ctx context.Context, s *Store, person, project string, about Abou
 		return Chat{}, err
 	}
 	err = s.db.Update(ctx, func(q store.Querier) error {
-		n, err := q.Exec(ctx, `UPDATE {projects} SET modified = ?3 WHERE id = ?1 AND person = ?2 AND trashed = 0`, project, person, millis(now))
+		n, err := q.Exec(ctx, `UPDATE {projects} SET modified = ?3 WHERE id = ?1 AND trashed = 0
+			AND (person = ?2 OR id IN (SELECT project FROM {members} WHERE person = ?2))`, project, person, millis(now))
 		if err != nil || n == 0 {
 			return errors.Join(ErrUnknown, err)
 		}
@@ -197,7 +201,7 @@ func (s *Store) SetChat(ctx context.Context, person, id string, revision int64, 
 			return err
 		}
 		if project != "" && project != c.Project {
-			if _, err := s.project(ctx, q, ring, person, project); err != nil {
+			if _, err := s.project(ctx, q, person, project); err != nil {
 				return invalid("project: %v", err)
 			}
 			c.Project = project
@@ -260,6 +264,11 @@ func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
 	if err != nil || n == 0 {
 		return errors.Join(ErrUnknown, err)
 	}
+	// Members may have had chats in it when they were moved out of the trash.
+	err = s.db.Update(ctx, func(q store.Querier) error { _, err := moveOut(ctx, s, q, id, person, ""); return err })
+	if err != nil {
+		return err
+	}
 	if _, err := s.db.Exec(ctx, `UPDATE {chats} SET trashed = ?2 WHERE project = ?1 AND trashed = 0`, id, millis(s.now())); err != nil {
 		return err
 	}
@@ -279,6 +288,9 @@ func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
 	defer Changed(s, person)
 	return s.db.Update(ctx, func(q store.Querier) error {
 		if err := s.files.Delete(ctx, q, id); err != nil {
+			return err
+		}
+		if _, err := q.Exec(ctx, `DELETE FROM {members} WHERE project = ?1`, id); err != nil {
 			return err
 		}
 		_, err := q.Exec(ctx, `DELETE FROM {projects} WHERE id = ?1 AND person = ?2 AND trashed > 0`, id, person)
@@ -571,23 +583,37 @@ func ChatsOf(ctx context.Context, s *Store, person, project string) (ids []strin
 	return scanIDs(rows)
 }
 
-// PurgePerson removes all projects and chats of a person, for good.
+// PurgePerson removes all projects and chats of a person, for good, also their chats in projects of others, who share nothing with them
+// any more. What others have in the projects stays theirs.
 func PurgePerson(ctx context.Context, s *Store, person string) error {
-	if _, err := s.db.Exec(ctx, `UPDATE {projects} SET trashed = ?2 WHERE person = ?1 AND trashed = 0`, person, millis(s.now())); err != nil {
+	now := millis(s.now())
+	if _, err := s.db.Exec(ctx, `DELETE FROM {members} WHERE person = ?1`, person); err != nil {
 		return err
 	}
-	for {
-		var id string
-		err := s.db.QueryRow(ctx, `SELECT id FROM {projects} WHERE person = ?1 LIMIT 1`, person).Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) {
-			_, err := s.db.Exec(ctx, `DELETE FROM {preferences} WHERE id = ?1`, person)
-			return err
-		}
-		if err == nil {
-			err = s.PurgeProject(ctx, person, id)
-		}
-		if err != nil {
+	for _, table := range []string{`{projects}`, `{chats}`} {
+		if _, err := s.db.Exec(ctx, `UPDATE `+table+` SET trashed = ?2 WHERE person = ?1 AND trashed = 0`, person, now); err != nil {
 			return err
 		}
 	}
+	for _, table := range []string{`{projects}`, `{chats}`} {
+		purge := s.PurgeProject
+		if table == `{chats}` {
+			purge = s.PurgeChat
+		}
+		for {
+			var id string
+			err := s.db.QueryRow(ctx, `SELECT id FROM `+table+` WHERE person = ?1 LIMIT 1`, person).Scan(&id)
+			if errors.Is(err, sql.ErrNoRows) {
+				break
+			}
+			if err == nil {
+				err = purge(ctx, person, id)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	_, err := s.db.Exec(ctx, `DELETE FROM {preferences} WHERE id = ?1`, person)
+	return err
 }

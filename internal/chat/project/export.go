@@ -21,7 +21,8 @@ import (
 )
 
 // Export writes all that a person has here into an archive: a folder for each project, with its settings, its
-// files, and three files for each chat, of which the one in JSONL is a session that burin opens. What is in
+// files, and three files for each chat, of which the one in JSONL is a session that burin opens. Of projects of others
+// there are the person's own chats. What is in
 // the trash is in it; deleted files and old versions of files are not. In memory are a file, or the texts of
 // a chat, at a time. What is changed meanwhile is in it as it is when it is its turn.
 func Export(ctx context.Context, s *Store, person string, to *zip.Writer) error {
@@ -38,10 +39,33 @@ func Export(ctx context.Context, s *Store, person string, to *zip.Writer) error 
 			err = exportProject(ctx, s, person, id, to)
 		}
 	}
+	if err == nil {
+		err = exportShared(ctx, s, person, to)
+	}
 	if err != nil {
 		return fmt.Errorf("export the projects: %w", err)
 	}
 	return nil
+}
+
+// exportShared writes the chats that a person has in projects of others.
+func exportShared(ctx context.Context, s *Store, person string, to *zip.Writer) error {
+	rows, err := s.db.Query(ctx, `SELECT DISTINCT c.project FROM {chats} c JOIN {projects} p ON p.id = c.project WHERE c.person = ?1 AND p.person <> ?1 ORDER BY 1`, person)
+	if err != nil {
+		return err
+	}
+	all, err := scanIDs(rows)
+	for _, id := range all {
+		if err != nil {
+			return err
+		}
+		p, failed := s.Project(ctx, person, id)
+		if failed != nil { // the owner's keys are locked, or it can't be opened: the chats are the person's
+			p.Name = ""
+		}
+		err = exportChats(ctx, s, person, id, path.Join("shared", fileName(p.Name, id)), to)
+	}
+	return err
 }
 
 func exportProject(ctx context.Context, s *Store, person, id string, to *zip.Writer) error {
@@ -66,6 +90,11 @@ func exportProject(ctx context.Context, s *Store, person, id string, to *zip.Wri
 	if err != nil && !errors.Is(err, vfs.ErrProject) {
 		return err
 	}
+	return exportChats(ctx, s, person, id, folder, to)
+}
+
+// exportChats writes the chats of a person in a project.
+func exportChats(ctx context.Context, s *Store, person, id, folder string, to *zip.Writer) error {
 	rows, err := s.db.Query(ctx, `SELECT id FROM {chats} WHERE person = ?1 AND project = ?2 ORDER BY created, id`, person, id)
 	if err != nil {
 		return err

@@ -130,7 +130,7 @@ func (f *Finder) Search(ctx context.Context, person string, q Query) (Found, err
 // visible are the chats of a person that are not in the trash, and their projects.
 func (f *Finder) visible(ctx context.Context, person, project string) (map[string]string, error) {
 	rows, err := f.store.db.Query(ctx, `SELECT id, project FROM {chats} WHERE person = ?1 AND trashed = 0 AND temporary = 0 AND (?2 = '' OR project = ?2)
-		AND project IN (SELECT id FROM {projects} WHERE person = ?1 AND trashed = 0)`, person, project)
+		AND `+inProject, person, project)
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func sources(ctx context.Context, s *Store, person string) (map[string]bool, err
 		return nil, err
 	}
 	rows, err := s.db.Query(ctx, `SELECT `+chatColumns+` FROM {chats} WHERE person = ?1 AND trashed = 0 AND temporary = 0
-		AND project IN (SELECT id FROM {projects} WHERE person = ?1 AND trashed = 0)`, person)
+		AND `+inProject, person)
 	if err != nil {
 		return nil, fmt.Errorf("look for what was imported: %w", err)
 	}

@@ -2,8 +2,9 @@
 // in the server's database, sealed with keys of its person; this package keeps what stands
 // around it: which project it belongs to, what it is called, and what is different for it.
 //
-// What people have written is sealed with their [vault.Ring]. Whose a project is, when it was
-// changed, and how often, is not. One person's projects and chats are not there for another.
+// What people have written is sealed with their [vault.Ring]. Whose a project is, with whom it is shared, when it was
+// changed, and how often, is not. One person's projects and chats are not there for another, but for projects that are
+// shared with members.
 //
 // Changes come with the revision that they are made of, and are refused with [ErrChanged] if
 // another one was faster; revision 0 changes whatever is there. What is deleted is in the trash
@@ -73,6 +74,7 @@ var Part = store.Part{Name: "projects", Steps: []string{
 	minionTables,
 	preferencesTables + sharesTables,
 	`ALTER TABLE {chats} ADD COLUMN temporary INTEGER NOT NULL DEFAULT 0;`,
+	memberTables,
 }}
 
 var (
@@ -125,8 +127,19 @@ type Project struct {
 	// Unreadable says in lists why the data can't be opened: key, damaged or version. Such a project has no settings, and
 	// can only be deleted; its chats can be moved.
 	Unreadable string `json:"unreadable,omitempty"`
+	// Owner is the name of whose project it is, and Right what you may do with it, read or write, if it isn't yours.
+	Owner string `json:"owner,omitempty"`
+	Right Right  `json:"right,omitempty"`
+	// Locked says in lists that the owner's keys are locked. The project has no settings then.
+	Locked  bool `json:"locked,omitempty"`
+	Members int  `json:"members,omitempty"` // with whom you share it
 	Settings
+
+	owner string // id of the person
 }
+
+// OwnerOf is the id of whose project it is.
+func OwnerOf(p *Project) string { return p.owner }
 
 // About is what stands around the transcript of a chat.
 type About struct {
@@ -180,6 +193,8 @@ type Store struct {
 	// Fits says, in the transaction of a change that makes a person's files larger, why they may not
 	// be. nil: the projects have limits of their own only.
 	Fits func(ctx context.Context, q store.Querier, person string) error
+	// Name is what a person is called. nil: by their id.
+	Name func(ctx context.Context, person string) string
 
 	db     *store.DB
 	keys   Keys
@@ -317,43 +332,95 @@ func open(ring *vault.Ring, table, id string, sealed []byte, v any) error {
 	return nil
 }
 
-const projectColumns = `id, created, modified, revision, trashed, sealed`
+// selectProjects reads projects as a person sees them who is ?1. What follows says which.
+const selectProjects = `SELECT p.id, p.created, p.modified, p.revision, p.trashed, p.sealed, p.person, COALESCE(m.may, ''),
+	CASE WHEN p.person = ?1 THEN (SELECT count(*) FROM {members} o WHERE o.project = p.id) ELSE 0 END
+	FROM {projects} p LEFT JOIN {members} m ON m.project = p.id AND m.person = ?1 `
 
-func scanProject(row interface{ Scan(...any) error }, ring *vault.Ring) (p Project, err error) {
-	var created, modified, trashed int64
-	var sealed []byte
-	if err := row.Scan(&p.ID, &created, &modified, &p.Revision, &trashed, &sealed); err != nil {
-		return p, err
-	}
-	p.Created, p.Modified, p.Trashed = at(created), at(modified), at(trashed)
-	err = open(ring, "projects", p.ID, sealed, &p.Settings)
-	return p, readSettings(err, func() ([]byte, error) { return ring.Open(place("projects", p.ID), sealed) }, &p.Settings)
+// mine are projects of ?1, and those that are shared with them.
+const mine = `(p.person = ?1 OR m.may IS NOT NULL AND p.trashed = 0)`
+
+// sealedProject is a project that isn't opened yet.
+type sealedProject struct {
+	Project
+	sealed []byte
 }
 
-// Projects lists the projects of a person, the last used first: those in the trash, or the others.
+func scanProject(row interface{ Scan(...any) error }) (p sealedProject, err error) {
+	var created, modified, trashed int64
+	err = row.Scan(&p.ID, &created, &modified, &p.Revision, &trashed, &p.sealed, &p.owner, &p.Right, &p.Members)
+	p.Created, p.Modified, p.Trashed = at(created), at(modified), at(trashed)
+	return p, err
+}
+
+// openProject opens a project with the keys of its owner.
+func openProject(ring *vault.Ring, p sealedProject) (Project, error) {
+	if len(p.sealed) == 0 { // made while its person was away
+		p.Settings = defaultSettings()
+		return p.Project, nil
+	}
+	err := open(ring, "projects", p.ID, p.sealed, &p.Settings)
+	err = readSettings(err, func() ([]byte, error) { return ring.Open(place("projects", p.ID), p.sealed) }, &p.Settings)
+	return p.Project, err
+}
+
+// Projects lists the projects of a person and those shared with them, the last used first: their own in the trash, or the others.
 func (s *Store) Projects(ctx context.Context, person string, trash bool) ([]Project, error) {
-	ring, err := s.keys.Ring(ctx, person)
-	if err != nil {
+	if _, err := s.keys.Ring(ctx, person); err != nil {
 		return nil, err
 	}
-	rows, err := s.db.Query(ctx, `SELECT `+projectColumns+` FROM {projects} WHERE person = ?1 AND (trashed > 0) = (?2 > 0)
-		ORDER BY modified DESC, id LIMIT ?3`, person, count(trash), maxList)
+	rows, err := s.db.Query(ctx, selectProjects+`WHERE (p.person = ?1 OR p.id IN (SELECT project FROM {members} WHERE person = ?1)) AND (p.trashed > 0) = (?2 > 0) AND `+mine+`
+		ORDER BY p.modified DESC, p.id LIMIT ?3`, person, count(trash), maxList)
 	if err != nil {
 		return nil, fmt.Errorf("list the projects: %w", err)
 	}
-	defer rows.Close()
+	found, err := scanProjects(rows)
+	if err != nil {
+		return nil, fmt.Errorf("list the projects: %w", err)
+	}
 	all := []Project{}
-	for rows.Next() {
-		p, err := scanProject(rows, ring)
+	names := map[string]string{}
+	for _, one := range found {
+		p, err := unsealed(ctx, s, person, one)
 		if why := whyUnreadable(err); why != "" {
 			p.Settings, p.Unreadable, err = Settings{}, why, nil
+		}
+		if locked, ok := errors.AsType[*LockedError](err); ok {
+			p.Locked, names[one.owner], err = true, locked.Name, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("list the projects: %w", err)
 		}
+		if p.owner != person {
+			if names[p.owner] == "" {
+				names[p.owner] = nameOf(ctx, s, p.owner)
+			}
+			p.Owner = names[p.owner]
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func scanProjects(rows *sql.Rows) (all []sealedProject, err error) {
+	defer rows.Close() //nolint:errcheck // Err says it
+	for rows.Next() {
+		p, err := scanProject(rows)
+		if err != nil {
+			return nil, err
+		}
 		all = append(all, p)
 	}
 	return all, rows.Err()
+}
+
+// unsealed is a project with its settings, for a person who may see it.
+func unsealed(ctx context.Context, s *Store, person string, p sealedProject) (Project, error) {
+	ring, err := ringFor(ctx, s, person, p.owner)
+	if err != nil {
+		return p.Project, err
+	}
+	return openProject(ring, p)
 }
 
 func count(b bool) int64 {
@@ -363,21 +430,32 @@ func count(b bool) int64 {
 	return 0
 }
 
-// Project gives a project of a person, also one in the trash.
+// Project gives a project of a person, also one in the trash, or one that is shared with them.
 func (s *Store) Project(ctx context.Context, person, id string) (Project, error) {
-	ring, err := s.keys.Ring(ctx, person)
+	if _, err := s.keys.Ring(ctx, person); err != nil {
+		return Project{}, err
+	}
+	p, err := s.project(ctx, s.db, person, id)
+	return withOwner(ctx, s, person, p), err
+}
+
+// withOwner is a project with the name of its owner, if that is somebody else.
+func withOwner(ctx context.Context, s *Store, person string, p Project) Project {
+	if p.owner != "" && p.owner != person {
+		p.Owner = nameOf(ctx, s, p.owner)
+	}
+	return p
+}
+
+func (s *Store) project(ctx context.Context, q store.Querier, person, id string) (Project, error) {
+	p, err := scanProject(q.QueryRow(ctx, selectProjects+`WHERE p.id = ?2 AND `+mine, person, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Project{}, ErrUnknown
+	}
 	if err != nil {
 		return Project{}, err
 	}
-	return s.project(ctx, s.db, ring, person, id)
-}
-
-func (s *Store) project(ctx context.Context, q store.Querier, ring *vault.Ring, person, id string) (Project, error) {
-	p, err := scanProject(q.QueryRow(ctx, `SELECT `+projectColumns+` FROM {projects} WHERE person = ?1 AND id = ?2`, person, id), ring)
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, ErrUnknown
-	}
-	return p, err
+	return unsealed(ctx, s, person, p)
 }
 
 // NewProject makes a project.
@@ -394,7 +472,7 @@ func (s *Store) newProject(ctx context.Context, person, id string, settings Sett
 		return Project{}, err
 	}
 	now := s.now().Truncate(time.Millisecond)
-	p := Project{ID: id, Created: now, Modified: now, Revision: 1, Settings: settings}
+	p := Project{ID: id, Created: now, Modified: now, Revision: 1, Settings: settings, owner: person}
 	sealed, err := seal(ring, "projects", p.ID, settings)
 	if err != nil {
 		return Project{}, err
@@ -412,28 +490,38 @@ func (s *Store) newProject(ctx context.Context, person, id string, settings Sett
 		Changed(s, person)
 	}
 	if err == nil && n == 0 { // the default one, of another process
-		return s.project(ctx, s.db, ring, person, id)
+		return s.project(ctx, s.db, person, id)
 	}
 	return p, err
 }
 
-// SetProject changes the settings of a project.
+// SetProject changes the settings of a project. A member who may write can't change what it may cost, or what models do without asking.
 func (s *Store) SetProject(ctx context.Context, person, id string, revision int64, change func(*Settings) error) (p Project, err error) {
-	ring, err := s.keys.Ring(ctx, person)
-	if err != nil {
+	if _, err := s.keys.Ring(ctx, person); err != nil {
 		return p, err
 	}
 	err = s.db.Update(ctx, func(q store.Querier) error {
-		if p, err = s.project(ctx, q, ring, person, id); err != nil {
+		if p, err = s.project(ctx, q, person, id); err != nil {
 			return err
+		}
+		if p.Right == Reads {
+			return onlyReads(nameOf(ctx, s, p.owner))
 		}
 		if revision != 0 && revision != p.Revision {
 			return ErrChanged
 		}
+		cost, mode := p.MaxCost, p.Mode
 		if err := change(&p.Settings); err != nil {
 			return err
 		}
+		if p.owner != person && (p.MaxCost != cost || cmp.Or(p.Mode, standardMode) != cmp.Or(mode, standardMode)) {
+			return onlyOwner(nameOf(ctx, s, p.owner))
+		}
 		if err := p.check(); err != nil {
+			return err
+		}
+		ring, err := ringFor(ctx, s, person, p.owner)
+		if err != nil {
 			return err
 		}
 		sealed, err := seal(ring, "projects", id, p.Settings)
@@ -445,13 +533,17 @@ func (s *Store) SetProject(ctx context.Context, person, id string, revision int6
 		return err
 	})
 	if err == nil {
-		Changed(s, person)
+		projectChanged(s, id, p.owner)
 	}
-	return p, err
+	return withOwner(ctx, s, person, p), err
 }
 
-// TrashProject moves a project to the trash, or takes it out again. Its chats go with it.
+// TrashProject moves a project to the trash, or takes it out again. Its chats go with it. Those of its members move
+// into projects of their own, and stay there; it is shared again when it comes back.
 func (s *Store) TrashProject(ctx context.Context, person, id string, trash bool) error {
+	if err := owned(ctx, s, s.db, person, id); err != nil {
+		return err
+	}
 	return s.trash(ctx, `{projects}`, person, id, trash)
 }
 
@@ -460,27 +552,46 @@ func (s *Store) trash(ctx context.Context, table, person, id string, trash bool)
 	if trash {
 		when = millis(s.now())
 	}
-	n, err := s.db.Exec(ctx, `UPDATE `+table+` SET trashed = ?3, revision = revision + 1 WHERE person = ?1 AND id = ?2 AND (trashed > 0) != (?4 > 0)`, person, id, when, count(trash))
-	if err == nil && n == 0 {
-		err = ErrUnknown
-	}
-	if err == nil {
+	err := s.db.Update(ctx, func(q store.Querier) error {
+		n, err := q.Exec(ctx, `UPDATE `+table+` SET trashed = ?3, revision = revision + 1 WHERE person = ?1 AND id = ?2 AND (trashed > 0) != (?4 > 0)`, person, id, when, count(trash))
+		if err == nil && n == 0 {
+			err = ErrUnknown
+		}
+		if err == nil && trash && table == `{projects}` {
+			_, err = moveOut(ctx, s, q, id, person, "")
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+	case table == `{projects}`:
+		projectChanged(s, id, person)
+	default:
 		Changed(s, person)
 	}
 	return err
 }
 
+// defaultID is the id of the project for chats without one, or of the n-th that followed it.
+func defaultID(person string, n int) string {
+	id := "chats-" + person
+	if n > 1 {
+		id = fmt.Sprintf("%s-%d", id, n)
+	}
+	return id
+}
+
+// defaultSettings are those of such a project.
+func defaultSettings() Settings { return Settings{Name: "Chats", Icon: "💬", Tools: StandardTools()} }
+
 // Default is the project for chats that are begun without one. It is made when it is first
 // needed. One that is in the trash, or can't be opened, is followed by another.
 func (s *Store) Default(ctx context.Context, person string) (p Project, err error) {
 	for n := 1; n <= maxDefaults; n++ {
-		id := "chats-" + person
-		if n > 1 {
-			id = fmt.Sprintf("%s-%d", id, n)
-		}
+		id := defaultID(person, n)
 		p, err = s.Project(ctx, person, id)
 		if errors.Is(err, ErrUnknown) {
-			return s.newProject(ctx, person, id, Settings{Name: "Chats", Icon: "💬", Tools: StandardTools()})
+			return s.newProject(ctx, person, id, defaultSettings())
 		}
 		if err == nil && p.Trashed.IsZero() || err != nil && !errors.Is(err, ErrUnreadable) {
 			return p, err
@@ -489,30 +600,58 @@ func (s *Store) Default(ctx context.Context, person string) (p Project, err erro
 	return p, cmp.Or(err, ErrTrashed)
 }
 
+// standardMode is the mode of approval where none is chosen.
+const standardMode = "auto-edit"
+
+// ModeFor is the mode of approval of a person's chats in a project. Of somebody else's, models reach the network with what the person
+// wrote only if the person says so.
+func ModeFor(p *Project, person string) string {
+	mode := cmp.Or(p.Mode, standardMode)
+	if p.owner != person && mode == "full" {
+		mode = standardMode
+	}
+	return mode
+}
+
 // maxDefaults is how many projects a person may have for chats without one.
 const maxDefaults = 20
 
-// Files are the files of a project of a person that is not in the trash.
+// Files are the files of a project of a person, or one that is shared with them, that is not in the trash. They are sealed with
+// the keys of its owner, and count there. What a member may do is asked with each operation.
 func (s *Store) Files(ctx context.Context, person, id string) (*vfs.Tree, error) {
-	var trashed int64
-	err := s.db.QueryRow(ctx, `SELECT trashed FROM {projects} WHERE person = ?1 AND id = ?2`, person, id).Scan(&trashed)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, ErrUnknown
-	case err != nil:
+	a, err := accessTo(ctx, s.db, person, id)
+	if err != nil {
 		return nil, err
-	case trashed > 0:
+	}
+	if a.trashed {
 		return nil, ErrTrashed
 	}
-	ring, err := s.keys.Ring(ctx, person)
+	if _, err := s.keys.Ring(ctx, person); err != nil {
+		return nil, err
+	}
+	ring, err := ringFor(ctx, s, person, a.owner)
 	if err != nil {
 		return nil, err
 	}
 	tree := s.files.Tree(id, ring)
-	if s.Fits != nil {
-		tree = vfs.Within(tree, func(ctx context.Context, q store.Querier) error { return s.Fits(ctx, q, person) })
+	name := ""
+	if a.owner != person {
+		name, tree = nameOf(ctx, s, a.owner), watched(ctx, s, tree, person, id, a.owner)
 	}
-	return vfs.Telling(tree, func() { filesChanged(s, person, id) }), nil
+	if s.Fits != nil {
+		tree = vfs.Within(tree, func(ctx context.Context, q store.Querier) error {
+			err := s.Fits(ctx, q, a.owner)
+			if err != nil && name != "" && !store.Failed(err) {
+				err = &fullError{name, err}
+			}
+			return err
+		})
+	}
+	return vfs.Telling(tree, func() {
+		for _, one := range audience(s, id, a.owner) {
+			filesChanged(s, one, id)
+		}
+	}), nil
 }
 
 // Forget takes the files of a person out of memory, as when their keys are locked.

@@ -96,6 +96,9 @@ func scanRows(rows *sql.Rows) (all []row, err error) {
 
 // resealRow seals what stands in a row with the newest key.
 func (s *Store) resealRow(ctx context.Context, table string, ring *vault.Ring, r row) (changed bool, err error) {
+	if len(r.sealed) == 0 { // it has nothing that anybody wrote
+		return false, nil
+	}
 	if g, err := vault.Generation(r.sealed); err != nil || g == ring.Newest() {
 		return false, err
 	}

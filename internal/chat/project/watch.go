@@ -16,6 +16,25 @@ type watchers struct {
 	all map[string]map[*Watcher]bool // by person
 }
 
+// audience are those who hear of changes of a project: its owner and its members.
+func audience(s *Store, project, owner string) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), pollEvery)
+	defer cancel()
+	rows, err := s.db.Query(ctx, `SELECT person FROM {members} WHERE project = ?1`, project)
+	if err != nil { // the others hear of the next change
+		return []string{owner}
+	}
+	members, _ := scanIDs(rows)
+	return append(members, owner)
+}
+
+// projectChanged tells its owner and its members that a project has changed.
+func projectChanged(s *Store, project, owner string) {
+	for _, person := range audience(s, project, owner) {
+		Changed(s, person)
+	}
+}
+
 // Watcher hears that what a person's lists have has changed: their projects, chats or preferences,
 // and that files of their projects have.
 type Watcher struct {
@@ -133,6 +152,9 @@ func (w *Watcher) Next(ctx context.Context) (Change, error) {
 	}
 }
 
+// shared are the members of projects of ?1, and ?1 among those of others.
+const shared = `person = ?1 OR project IN (SELECT id FROM {projects} WHERE person = ?1)`
+
 // look is what differs after each change of another server.
 func (w *Watcher) look(ctx context.Context) (stamp [5]int64, err error) {
 	err = w.s.db.QueryRow(ctx, `SELECT count(*), coalesce(max(modified), 0), CAST(coalesce(sum(revision), 0) AS BIGINT), CAST(coalesce(sum(accepted + settled), 0) AS BIGINT) FROM {chats} WHERE person = ?1`, w.person).Scan(&stamp[0], &stamp[1], &stamp[2], &stamp[3])
@@ -140,10 +162,11 @@ func (w *Watcher) look(ctx context.Context) (stamp [5]int64, err error) {
 		return stamp, err
 	}
 	var projects int64
-	err = w.s.db.QueryRow(ctx, `SELECT CAST(coalesce(sum(revision), 0) + count(*) + coalesce((SELECT sum(revision) FROM {preferences} WHERE id = ?1), 0) AS BIGINT) FROM {projects} WHERE person = ?1`, w.person).Scan(&projects)
+	err = w.s.db.QueryRow(ctx, `SELECT CAST(coalesce(sum(revision), 0) + count(*) + coalesce((SELECT sum(revision) FROM {preferences} WHERE id = ?1), 0)
+		+ coalesce((SELECT sum(length(may)) FROM {members} WHERE `+shared+`), 0) AS BIGINT) FROM {projects} WHERE person = ?1 OR id IN (SELECT project FROM {members} WHERE person = ?1)`, w.person).Scan(&projects)
 	stamp[0] += projects << 20
 	if err == nil {
-		err = w.s.db.QueryRow(ctx, `SELECT CAST(coalesce(sum(f.revision), 0) AS BIGINT) FROM {vfs_projects} f JOIN {projects} p ON p.id = f.project WHERE p.person = ?1`, w.person).Scan(&stamp[4])
+		err = w.s.db.QueryRow(ctx, `SELECT CAST(coalesce(sum(f.revision), 0) AS BIGINT) FROM {vfs_projects} f JOIN {projects} p ON p.id = f.project WHERE p.person = ?1 OR p.id IN (SELECT project FROM {members} WHERE person = ?1)`, w.person).Scan(&stamp[4])
 	}
 	return stamp, err
 }

@@ -381,6 +381,26 @@ func TestIdle(t *testing.T) {
 	<-locked
 }
 
+// What others do with what somebody shares is no use of theirs, after which they would stay unlocked.
+func TestGuest(t *testing.T) {
+	db := storetest.Open(t, filepath.Join(t.TempDir(), "server.db"), []store.Part{vault.Part()})
+	v := open(t, db, keyFile(t), vault.Options{})
+	used := func(ctx context.Context) time.Time {
+		t.Helper()
+		if _, err := v.Ring(ctx, "ann"); err != nil {
+			t.Fatal(err)
+		}
+		return vault.Used(v, "ann")
+	}
+	first := used(t.Context())
+	if got := used(vault.AsGuest(t.Context())); !got.Equal(first) {
+		t.Errorf("used at %v, not at %v", got, first)
+	}
+	if got := used(t.Context()); !got.After(first) {
+		t.Errorf("used at %v still", got)
+	}
+}
+
 // Locked while a turn runs, the keys are the turn's alone.
 func TestHolding(t *testing.T) {
 	db := storetest.Open(t, filepath.Join(t.TempDir(), "server.db"), []store.Part{vault.Part()})

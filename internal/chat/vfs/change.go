@@ -37,6 +37,9 @@ func (t *Tree) look(ctx context.Context, st *state) *edit {
 
 // view looks at the tree as it is now. look must not keep the edit, and not use the tree.
 func (t *Tree) view(ctx context.Context, look func(e *edit) error) error {
+	if err := allowed(ctx, t, t.s.db, false); err != nil {
+		return err
+	}
 	st, err := t.fresh(ctx, t.s.db, t.s.project(t.rows.project))
 	if err != nil {
 		return err
@@ -49,6 +52,9 @@ func (t *Tree) view(ctx context.Context, look func(e *edit) error) error {
 // change makes what plan does to the tree in one transaction. plan may run several times, each
 // time on the tree as it then is, and must not use the tree otherwise.
 func (t *Tree) change(ctx context.Context, plan func(e *edit) error) error {
+	if err := allowed(ctx, t, t.s.db, true); err != nil {
+		return err
+	}
 	p := t.s.project(t.rows.project)
 	select { // those of this process come one after the other, as all would change what the others stand on
 	case p.writing <- struct{}{}:
@@ -92,6 +98,9 @@ func (t *Tree) change(ctx context.Context, plan func(e *edit) error) error {
 			if ok, err = t.rows.step(ctx, q, revision); err != nil || !ok {
 				return errors.Join(err, errors.New("the files of the project changed while they were locked"))
 			}
+		}
+		if err := allowed(ctx, t, q, true); err != nil {
+			return err
 		}
 		if err := e.write(ctx, q, revision+1); err != nil || t.fits == nil || e.grown <= 0 {
 			return err

@@ -142,7 +142,7 @@ func intern(b []byte) string {
 // facts are what is sealed of a version. Those of before authors were kept end after the size.
 func facts(modified, size int64, by Author) []byte {
 	b := binary.AppendVarint(binary.AppendVarint(nil, modified), size)
-	return append(append(b, byte(by.Who)), by.Chat...)
+	return append(append(b, byte(by.Who)), by.ID...)
 }
 
 // readFacts takes what was sealed of a version.

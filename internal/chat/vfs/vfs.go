@@ -257,12 +257,13 @@ type Tree struct {
 	fits    func(ctx context.Context, q store.Querier) error
 	author  Author
 	changed func() // nil: nobody is told
+	guard   Guard  // nil: whoever has the tree may do all
 }
 
 // Author is who writes versions of files; the zero is nobody who is known.
 type Author struct {
-	Who  Writer
-	Chat string // in which a model wrote, 512 bytes at most; "" for people
+	Who Writer
+	ID  string // of the person, or of the chat in which a model wrote, 512 bytes at most; "" if it isn't known
 }
 
 // Writer is a kind of author.
@@ -278,13 +279,13 @@ const (
 // By gives a tree whose changes have an author. What is imported or restored has the one who did it.
 func By(t *Tree, author Author) *Tree {
 	n := *t
-	if n.author = author; len(author.Chat) > maxAuthor {
-		n.author.Chat = ""
+	if n.author = author; len(author.ID) > maxAuthor {
+		n.author.ID = ""
 	}
 	return &n
 }
 
-const maxAuthor = 512 // bytes of a chat
+const maxAuthor = 512 // bytes of an id
 
 // Telling gives a tree that calls a function after each change that was made through it. The
 // function must return at once.
@@ -292,6 +293,24 @@ func Telling(t *Tree, changed func()) *Tree {
 	n := *t
 	n.changed = changed
 	return &n
+}
+
+// Guard says why somebody may not read a tree now, or write it. For what is written it is asked in the transaction of the change.
+type Guard func(ctx context.Context, q store.Querier, write bool) error
+
+// Guarded gives a tree with a guard, which is asked before each operation.
+func Guarded(t *Tree, guard Guard) *Tree {
+	n := *t
+	n.guard = guard
+	return &n
+}
+
+// allowed asks the guard.
+func allowed(ctx context.Context, t *Tree, q store.Querier, write bool) error {
+	if t.guard == nil {
+		return nil
+	}
+	return t.guard(ctx, q, write)
 }
 
 // Within gives a tree with a limit beyond those of the project: fits is asked in the transaction

@@ -94,6 +94,8 @@ type Chats struct {
 type held struct {
 	holder   string
 	person   string
+	owner    string       // of the project
+	stale    atomic.Bool  // its project's keys were locked meanwhile
 	mu       sync.Mutex   // of a turn that begins or has ended
 	ring     *vault.Ring  // while a turn runs
 	release  func()       // nil: none does
@@ -364,7 +366,7 @@ func (c *Chats) look(ctx context.Context) error {
 			_ = h.Close() // it only leaves; begin went on with the turn
 			c.leave(id)
 		case errors.Is(err, vault.ErrLocked):
-			c.await(ctx, id)
+			c.await(ctx, id, err)
 		case !errors.Is(err, transcript.ErrLocked) && !errors.Is(err, project.ErrUnknown):
 			c.o.Warn("take over chat " + id + ": " + err.Error())
 		}
@@ -394,7 +396,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	files = vfs.By(files, vfs.Author{Who: vfs.Model, Chat: id})
+	files = vfs.By(files, vfs.Author{Who: vfs.Model, ID: id})
 	set, err := project.PreferencesOf(ctx, c.o.Store, person)
 	if err != nil {
 		return nil, err
@@ -410,7 +412,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	desk := session.NewDesk(session.DeskOptions{Wait: true})
 	leave := desk.Attend() // people will come: the model may ask them
 	defer leave()
-	h := &held{holder: c.server + "/" + rand.Text()[:10], person: person}
+	h := &held{holder: c.server + "/" + rand.Text()[:10], person: person, owner: project.OwnerOf(&p)}
 	unsettled := false
 	s, err := c.o.Open(ctx, host.Chat{
 		Log: func(o transcript.Options) (*transcript.Log, error) {
@@ -440,7 +442,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 			return c.o.Attachments.Take(ctx, person, id, file)
 		},
 		Files: tools.Tree.Files(c.ctx), Account: "person/" + person, Choice: host.Choice{Model: first(chat.Model, p.Model)}, Thinking: level,
-		MaxTokens: p.MaxTokens, ModelSearch: p.Tools.Web != nil && p.Tools.Web.Model, Instructions: joined(set.Instructions, p.Instructions, chat.Instructions), Without: tools.Without, Extra: tools.Tools, Chains: tools.Chains, Minions: c.minions(h, p, chat, files), Mode: first(p.Mode, "auto-edit"), MaxCost: p.MaxCost,
+		MaxTokens: p.MaxTokens, ModelSearch: p.Tools.Web != nil && p.Tools.Web.Model, Instructions: joined(set.Instructions, p.Instructions, chat.Instructions), Without: tools.Without, Extra: tools.Tools, Chains: tools.Chains, Minions: c.minions(h, p, chat, files), Mode: project.ModeFor(&p, person), MaxCost: p.MaxCost,
 		Desk: desk, Warn: func(line string) { c.o.Warn("chat " + id + ": " + line) },
 	})
 	if err != nil {
@@ -546,6 +548,9 @@ func (c *Chats) noteOne(person, id string, h *held, s *session.Session, e sessio
 		h.settled.Store(n)
 		project.Changed(c.o.Store, person)
 		c.wake()
+		if h.stale.Load() {
+			c.working.Go(func() { c.End(c.ctx, id) })
+		}
 	}
 	return err
 }

@@ -62,7 +62,8 @@ func (c *Chats) acceptWithin(ctx context.Context, id string, h *held, most *int)
 	return sessionError(err)
 }
 
-// locked ends the chats of a person that are open and do nothing.
+// locked ends the chats of a person that are open and do nothing, and those that others have in projects of the person. What
+// these do ends by itself: it reaches nothing of the project any more.
 func (c *Chats) locked(person string) {
 	if c.ending.Load() {
 		return
@@ -70,17 +71,24 @@ func (c *Chats) locked(person string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, h := range c.held {
-		if h.person == person && !c.Busy(id) {
+		switch busy := c.Busy(id); {
+		case h.person != person && h.owner != person:
+		case !busy:
 			c.working.Go(func() { c.End(c.ctx, id) })
+		default:
+			h.stale.Store(h.person != person)
 		}
 	}
 }
 
-// await has turns of a locked person go on as soon as the keys are unlocked here.
-func (c *Chats) await(ctx context.Context, id string) {
+// await has turns of a locked person, or in a project of one, go on as soon as the keys are unlocked here.
+func (c *Chats) await(ctx context.Context, id string, locked error) {
 	person, err := c.o.Store.PersonOf(ctx, id)
 	if err != nil {
 		return // it is in the trash by now
+	}
+	if of, ok := errors.AsType[*project.LockedError](locked); ok {
+		person = of.Person
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -63,7 +63,7 @@ func (s *Server) chatRoutes() []route {
 	oneProject, oneChat := reflect.TypeFor[project.Project](), reflect.TypeFor[project.Chat]()
 	return []route{
 		{
-			verb: "GET", path: "/v1/projects", needs: remote.Watch, about: "Lists your projects, the last used first.",
+			verb: "GET", path: "/v1/projects", needs: remote.Watch, about: "Lists your projects and those that are shared with you, the last used first.",
 			query: []parameter{trash}, out: reflect.TypeFor[[]project.Project](), serve: s.listProjects,
 		},
 		{
@@ -196,8 +196,14 @@ func change(w http.ResponseWriter, r *http.Request, of any) (over func(any) erro
 func (s *Server) setProject(w http.ResponseWriter, r *http.Request) {
 	var c ProjectChange
 	over, ok := change(w, r, &c)
-	if !ok || !mayUse(s, w, r, c.Model) {
+	if !ok {
 		return
+	}
+	if c.Model != "" { // one that somebody else has chosen may stay
+		is, err := s.o.Projects.Project(r.Context(), person(r), r.PathValue("id"))
+		if (err != nil || is.Model != c.Model) && !mayUse(s, w, r, c.Model) {
+			return
+		}
 	}
 	p, err := s.o.Projects.SetProject(r.Context(), person(r), r.PathValue("id"), c.Revision, func(s *project.Settings) error { return over(s) })
 	if err != nil {
@@ -250,13 +256,17 @@ func (s *Server) trashProject(ctx context.Context, person, id string, trash bool
 	if err != nil {
 		return err
 	}
+	others, err := project.MembersChats(ctx, s.o.Projects, person, id) // who moves out
+	if err != nil {
+		return err
+	}
 	if slices.ContainsFunc(chats, s.o.Busy) {
 		return fmt.Errorf("%w: stop what is done in the project's chats first", session.ErrBusy)
 	}
 	if err := s.o.Projects.TrashProject(ctx, person, id, trash); err != nil {
 		return err
 	}
-	for _, chat := range chats { // what is open would still write files
+	for _, chat := range slices.Concat(chats, others) { // what is open would still write files
 		s.endChat(ctx, chat)
 	}
 	return nil

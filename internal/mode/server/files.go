@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/quota"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/session/remote"
@@ -50,7 +51,8 @@ type FileVersion struct {
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
 	By       string    `json:"by,omitempty"`   // person or model; "": it was not kept
-	Chat     string    `json:"chat,omitempty"` // in which the model wrote it
+	Chat     string    `json:"chat,omitempty"` // of yours, in which the model wrote it
+	Name     string    `json:"name,omitempty"` // of somebody else who wrote it, or whose model did
 }
 
 // Orphan is a file that another one took the place of. Its path is where it was.
@@ -154,7 +156,7 @@ func (s *Server) fileRoutes() []route {
 		},
 		{
 			verb: "GET", path: at + "/files/versions", needs: remote.Watch, about: "Lists what is kept of a file, newest first.",
-			query: []parameter{name}, out: reflect.TypeFor[[]FileVersion](), serve: s.onFiles(fileVersions),
+			query: []parameter{name}, out: reflect.TypeFor[[]FileVersion](), serve: s.onFiles(fileVersions(s)),
 		},
 		{
 			verb: "GET", path: at + "/files/diff", needs: remote.Watch, about: "Compares two versions of a text, as a unified diff.",
@@ -218,7 +220,7 @@ func (s *Server) onFiles(serve func(w http.ResponseWriter, r *http.Request, t *v
 		t, err := s.o.Projects.Files(r.Context(), person(r), r.PathValue("id"))
 		var q query
 		if err == nil {
-			t = vfs.By(t, vfs.Author{Who: vfs.Person})
+			t = vfs.By(t, vfs.Author{Who: vfs.Person, ID: person(r)})
 			q, err = queryOf(r)
 		}
 		if err == nil {
@@ -457,29 +459,52 @@ func deleteFile(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) er
 	return err
 }
 
-func fileVersions(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) error {
-	name, err := q.path()
-	if err != nil {
-		return err
-	}
-	all, err := t.Versions(r.Context(), name)
-	if err != nil {
-		return err
-	}
-	versions := []FileVersion{}
-	for _, v := range all {
-		one := FileVersion{Version: v.Number, Size: v.Size, Modified: v.Modified.UTC(), Chat: v.By.Chat}
-		switch v.By.Who {
-		case vfs.Person:
-			one.By = "person"
-		case vfs.Model:
-			one.By = "model"
-		case vfs.Unknown:
+func fileVersions(s *Server) func(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) error {
+	return func(w http.ResponseWriter, r *http.Request, t *vfs.Tree, q query) error {
+		name, err := q.path()
+		if err != nil {
+			return err
 		}
-		versions = append(versions, one)
+		all, err := t.Versions(r.Context(), name)
+		if err != nil {
+			return err
+		}
+		people := map[vfs.Author]string{}
+		versions := []FileVersion{}
+		for _, v := range all {
+			who, known := people[v.By]
+			if !known {
+				if who, err = wrote(r.Context(), s, v.By); err != nil {
+					return err
+				}
+				people[v.By] = who
+			}
+			one := FileVersion{Version: v.Number, Size: v.Size, Modified: v.Modified.UTC()}
+			switch v.By.Who {
+			case vfs.Person:
+				one.By = "person"
+			case vfs.Model:
+				one.By = "model"
+			case vfs.Unknown:
+			}
+			if who != "" && who != person(r) { // their chats stay theirs
+				one.Name = s.o.Projects.Name(r.Context(), who)
+			} else if v.By.Who == vfs.Model {
+				one.Chat = v.By.ID
+			}
+			versions = append(versions, one)
+		}
+		answer(w, http.StatusOK, versions)
+		return nil
 	}
-	answer(w, http.StatusOK, versions)
-	return nil
+}
+
+// wrote is the person who wrote a version, or whose model did; "" if that isn't known.
+func wrote(ctx context.Context, s *Server, by vfs.Author) (person string, err error) {
+	if by.Who != vfs.Model {
+		return by.ID, nil
+	}
+	return project.ChatPerson(ctx, s.o.Projects, by.ID)
 }
 
 func orphans(w http.ResponseWriter, r *http.Request, t *vfs.Tree, _ query) error {

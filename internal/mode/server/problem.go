@@ -62,6 +62,12 @@ func statusOf(err error) (status int, code string) {
 	if f := session.FailureOf(err); f != nil {
 		code = f.Code
 	}
+	if _, locked := errors.AsType[*project.LockedError](err); locked { // whoever asks has nothing to unlock
+		return http.StatusLocked, "owner_locked"
+	}
+	if errors.Is(err, project.ErrDenied) {
+		return http.StatusForbidden, "member"
+	}
 	if status, code := statusOfPeople(err); status != 0 {
 		return status, code
 	}

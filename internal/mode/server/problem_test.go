@@ -66,7 +66,7 @@ func TestProblemsInGerman(t *testing.T) {
 		project.TurnsError{Running: 2, Most: 2},
 		attachment.ErrUnknown, attachment.ErrLarge, attachment.ErrImage, attachment.ErrDamaged, vault.ErrLocked, push.ErrGone,
 		push.WaitError{Wait: time.Second},
-		errPushOff,
+		errPushOff, &project.LockedError{Name: "ann"},
 		fmt.Errorf("%w: stop what is done in the chat first", session.ErrBusy), fmt.Errorf("%w: name: at most 200 bytes, not 300", project.ErrInvalid),
 	} {
 		said := map[string]string{}
@@ -84,6 +84,17 @@ func TestProblemsInGerman(t *testing.T) {
 	}
 	if is := germanProblem("not possible: name: at most 200 bytes, not 300"); is != "nicht möglich: name: höchstens 200 Byte, nicht 300" {
 		t.Error(is)
+	}
+	for english, want := range map[string]string{
+		"write /a.txt: you may only read this project: ask ann, whose project it is, for the right to write": "du darfst dieses Projekt nur lesen: Bitte ann darum, schreiben zu dürfen",
+		"you may only read this project: ask ann, whose project it is, for the right to write":               "du darfst dieses Projekt nur lesen: Bitte ann darum, schreiben zu dürfen",
+		"only ann, whose project it is, may do that":                                                         "das darf nur ann: Das Projekt gehört dir nicht",
+		"the project of this chat can't be opened: move the chat to another project (damaged)":               "das Projekt dieses Chats lässt sich nicht öffnen: Verschiebe den Chat in ein anderes",
+		`unknown person "x"`: `hier heißt niemand "x"`,
+	} {
+		if is := germanProblem(english); is != want {
+			t.Errorf("%s: in German %s", english, is)
+		}
 	}
 	r := httptest.NewRequest("GET", "/v1/x", nil)
 	r.AddCookie(&http.Cookie{Name: languageCookie, Value: "de"})

@@ -110,6 +110,7 @@ func (s *Server) routes() []route {
 	all = append(all, s.chatRoutes()...)
 	all = append(all, chatFiles{s}.ops()...)
 	all = append(all, own{s}.routes()...)
+	all = append(all, members{s}.routes()...)
 	all = append(all, finding{s.o.Finder}.routes()...)
 	all = append(all, attachments{s.o.Attachments}.routes()...)
 	all = append(all, s.fileRoutes()...)

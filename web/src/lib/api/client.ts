@@ -25,6 +25,7 @@ type Values = Record<string, string | number | boolean | undefined>;
 
 export interface Given<O extends keyof Operations> {
   id?: string;
+  name?: string;
   query?: Values;
   body?: Operations[O]["in"];
   signal?: AbortSignal;
@@ -45,7 +46,7 @@ export class Client {
       init.body = JSON.stringify(given.body);
       init.headers = { "Content-Type": "application/json" };
     }
-    const answer = await this.send(path.replace("{id}", encodeURIComponent(given.id ?? "")) + queryOf(given.query), init);
+    const answer = await this.send(path.replace("{id}", encodeURIComponent(given.id ?? "")).replace("{name}", encodeURIComponent(given.name ?? "")) + queryOf(given.query), init);
     return (await answer.json()) as Operations[O]["out"];
   }
 
@@ -97,7 +98,7 @@ export class Client {
     this.stale = answer.headers.get("X-Burin-Kept") !== null;
     if (answer.ok) return answer;
     const problem = (await answer.json().catch(() => ({}))) as Partial<Problem>;
-    if (answer.status === 401 || answer.status === 423) this.refused(answer.status);
+    if (answer.status === 401 || (answer.status === 423 && problem.code !== "owner_locked")) this.refused(answer.status);
     throw new Failure(answer.status, problem.code ?? "", problem.detail ?? t("error.unknown"));
   }
 }

@@ -180,7 +180,7 @@ export class App {
   }
 
   private take(projects: Project[], chats: Chat[]) {
-    this.projects = projects.filter((p) => !p.unreadable);
+    this.projects = projects.filter((p) => !p.unreadable).map((p) => (p.locked ? { ...p, icon: "🔒", name: t("project.locked", { name: p.owner ?? "" }) } : p));
     this.chats = chats.filter((c) => !c.unreadable);
     this.lost = { projects: projects.filter((p) => p.unreadable), chats: chats.filter((c) => c.unreadable) };
   }
@@ -383,6 +383,11 @@ export class App {
       this.wide = !this.wide;
       stored.set("sidebar", this.wide ? "" : "closed");
     }
+  }
+
+  /** reads reports whether a project may only be read here. */
+  reads(id: string): boolean {
+    return this.projects.find((x) => x.id === id)?.right === "read";
   }
 
   projectName(id: string): string {

@@ -72,6 +72,10 @@ export class Files {
       // It is as if nothing was open.
     }
   }
+  /** reads reports whether nothing may be changed here. */
+  get reads(): boolean {
+    return this.app.reads(this.project);
+  }
   private get opened(): string {
     return `draft:open:${this.project}`; // drafts go when somebody signs out, and so does this
   }
