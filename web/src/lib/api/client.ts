@@ -25,6 +25,7 @@ type Values = Record<string, string | number | boolean | undefined>;
 
 export interface Given<O extends keyof Operations> {
   id?: string;
+  file?: string;
   query?: Values;
   body?: Operations[O]["in"];
   signal?: AbortSignal;
@@ -45,7 +46,7 @@ export class Client {
       init.body = JSON.stringify(given.body);
       init.headers = { "Content-Type": "application/json" };
     }
-    const answer = await this.send(path.replace("{id}", encodeURIComponent(given.id ?? "")) + queryOf(given.query), init);
+    const answer = await this.send(path.replace("{id}", encodeURIComponent(given.id ?? "")).replace("{file}", encodeURIComponent(given.file ?? "")) + queryOf(given.query), init);
     return (await answer.json()) as Operations[O]["out"];
   }
 

@@ -3,14 +3,17 @@
 export type Access = { "kind": string; "target": string; "dir"?: string };
 export type Added = { "lease": string; "at": number; "records": string[] | null };
 export type Agent = { "id": string; "agent": string; "parent"?: string; "callId"?: string; "index": number; "description"?: string; "task": string; "background"?: boolean; "state": string; "error"?: string; "tool"?: string; "said"?: string; "model"?: string; "requests": number; "calls": number; "tokens": number; "context"?: number; "window"?: number; "cost": number; "known": boolean; "waiting"?: string; "started": string; "ended"?: string; "path"?: string };
+export type AllAttachments = { "chats": ChatAttachments[] | null; "after"?: string; "sum": AttachedSum; "unused": AttachedSum };
 export type Answer = { "id": string; "reply": Reply };
-export type Attachment = { "id": string; "name": string; "type": string; "size": number; "added": string; "used": boolean };
+export type AttachedSum = { "files": number; "bytes": number };
+export type Attachment = { "id": string; "name": string; "type": string; "size": number; "added": string; "used": boolean; "unreadable"?: string };
 export type BegunChat = { "chat": Chat; "receipt"?: Receipt };
 export type Big = { "index": number; "kind": string; "name": string; "text": string; "tokens": number };
 export type Breakdown = { "window": number; "total": number; "reserve": number; "free": number; "system": Session_Share[] | null; "tools": Session_Share[] | null; "messages": Session_Share[] | null; "largest": Big[] | null };
 export type ChangedPassword = { "old"?: string; "password": string };
 export type ChangedPerson = { "role"?: string; "disabled"?: boolean | null; "quota"?: Quota };
 export type Chat = { "id": string; "project": string; "created": string; "modified": string; "revision": number; "trashed"?: string; "working"?: boolean; "temporary"?: boolean; "unreadable"?: string; "title"?: string; "model"?: string; "thinking"?: string; "draft"?: string; "instructions"?: string; "pinned"?: boolean; "archived"?: boolean; "tags"?: string[] | null; "folder"?: string; "origin"?: string; "entry"?: string; "source"?: string; "cost"?: number; "seen"?: string };
+export type ChatAttachments = { "chat": string; "project": string; "title"?: string; "modified": string; "temporary"?: boolean; "unreadable"?: string; "files": Attachment[] | null };
 export type ChatChange = { "revision"?: number; "project"?: string; "title"?: string; "model"?: string; "thinking"?: string; "draft"?: string; "instructions"?: string; "pinned"?: boolean; "archived"?: boolean; "tags"?: string[] | null; "folder"?: string; "origin"?: string; "entry"?: string; "source"?: string; "cost"?: number; "seen"?: string };
 export type CheckpointTool = { "continueMessage"?: string; "keep"?: string[] | null };
 export type Choice = { "id": string; "text": string; "options"?: string[] | null; "multi"?: boolean; "recommended": number };
@@ -219,6 +222,8 @@ export interface Operations {
   "GET /v1/admin/providers": { in: undefined; out: Connection[] | null };
   "POST /v1/admin/providers/{id}/keys": { in: NewKey; out: KeyID };
   "POST /v1/admin/providers/{id}/try": { in: TryModel; out: Host_Tried };
+  "GET /v1/attachments": { in: undefined; out: AllAttachments };
+  "POST /v1/attachments/remove": { in: undefined; out: AttachedSum };
   "GET /v1/chats": { in: undefined; out: Chat[] | null };
   "POST /v1/chats": { in: NewChat; out: BegunChat };
   "POST /v1/chats/import": { in: undefined; out: Imported };

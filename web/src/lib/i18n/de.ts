@@ -4,6 +4,7 @@ import type { adminEn } from "./admin";
 import type { codingEn } from "./coding";
 import type { en } from "./en";
 import type { filesEn } from "./files";
+import type { managersEn } from "./managers";
 import type { notificationsEn } from "./notifications";
 import type { pagesEn } from "./pages";
 
@@ -522,6 +523,8 @@ const pages: Record<keyof typeof pagesEn, string> = {
   "moving.from": "Aus dem Projekt",
   "moving.save": "Herunterladen",
   "project.chats": "Chats",
+  "settings.attachments": "Angehängte Dateien",
+  "settings.attachments.about": "Bilder, Dokumente und Texte, die du an Chats angehängt hast.",
   "settings.usage": "Verbrauch",
   "settings.usage.about": "Was deine Chats gekostet haben, nach Tagen in UTC.",
   "settings.tokens": "Token",
@@ -924,4 +927,34 @@ const files: Record<keyof typeof filesEn, string> = {
   "orphans.about": "An ihrer Stelle wurde eine Datei anderer Art geschrieben.",
 };
 
-export const de = { app, pages, admin, coding, notifications, files };
+const managers: Record<keyof typeof managersEn, string> = {
+  "attached.none": "Du hast noch keine Dateien angehängt.",
+  "attached.sum": "{n} Dateien, {size}.",
+  "attached.sum.one": "1 Datei, {size}.",
+  "attached.unused": "{n} Dateien ({size}) sind in keiner Nachricht. Sie werden einen Tag nach dem Anhängen entfernt.",
+  "attached.unused.one": "1 Datei ({size}) ist in keiner Nachricht. Sie wird einen Tag nach dem Anhängen entfernt.",
+  "attached.trash": "Dateien von Chats im Papierkorb sind nicht aufgeführt.",
+  "attached.temporary": "Temporärer Chat",
+  "attached.lost": "Ein Chat, der sich nicht öffnen lässt",
+  "attached.used": "in einer Nachricht",
+  "attached.spare": "in keiner Nachricht",
+  "attached.today": "heute",
+  "attached.yesterday": "vor 1 Tag",
+  "attached.days": "vor {n} Tagen",
+  "attached.nameless": "Eine Datei, deren Name sich nicht öffnen lässt",
+  "attached.unreadable": "lässt sich nicht öffnen",
+  "attached.open": "{name} öffnen",
+  "attached.download": "{name} herunterladen",
+  "attached.remove": "{name} entfernen",
+  "attached.remove.ask": "{name} entfernen? Das lässt sich nicht rückgängig machen.",
+  "attached.remove.all": "Alle entfernen, die in keiner Nachricht sind",
+  "attached.remove.all.ask": "{n} Dateien entfernen, die in keiner Nachricht sind? Auch eine Datei, die in einem Entwurf wartet, gehört dazu. Das lässt sich nicht rückgängig machen.",
+  "attached.remove.all.ask.one": "Die Datei entfernen, die in keiner Nachricht ist? Vielleicht wartet sie in einem Entwurf. Das lässt sich nicht rückgängig machen.",
+  "attached.removed": "{n} Dateien entfernt.",
+  "attached.removed.one": "1 Datei entfernt.",
+  "attached.more": "Mehr anzeigen",
+  "fill": "{used} von {limit} belegt ({n} %)",
+  "fill.over": "Fast voll. Entferne Dateien mit ihren alten Versionen, oder bitte einen Admin um mehr.",
+};
+
+export const de = { app, pages, admin, coding, notifications, files, managers };

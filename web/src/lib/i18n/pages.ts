@@ -245,6 +245,8 @@ export const pagesEn = {
   "moving.from": "From project",
   "moving.save": "Download",
   "project.chats": "Chats",
+  "settings.attachments": "Attached files",
+  "settings.attachments.about": "Pictures, documents and texts that you attached to chats.",
   "settings.usage": "Usage",
   "settings.usage.about": "What your chats have cost, in days of UTC.",
   "settings.tokens": "Tokens",
