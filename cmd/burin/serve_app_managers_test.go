@@ -72,3 +72,73 @@ func TestServeAppAttachments(t *testing.T) {
 		})
 	}
 }
+
+// An admin adds a provider of their own in the page: its models are asked for, it is tried, a chat that was open before
+// talks with it, and it is changed and removed.
+func TestServeAppOwnProvider(t *testing.T) {
+	t.Parallel()
+	pacetest.Costly(t)
+	for i, size := range [][2]int{{390, 844}, {1280, 800}} {
+		dark := i == 0
+		t.Run(fmt.Sprint(size[0], dark), func(t *testing.T) {
+			t.Parallel()
+			v := app(t, sayings("From the box."), size[0], size[1], dark)
+			v.name = "own-" + v.name
+			b, c := v.b, v.c
+			far := newModelHost(t, sayings("Yes.", "Hello from afar.")...)
+			b.Open(c.url + "/")
+			b.Until(`document.querySelector('textarea')`)
+			v.sends("Where are you?")
+			b.Until(`document.querySelector('.answer')?.innerText.includes('box') && !document.querySelector('[aria-busy=true], .go.stop')`)
+			var chat string
+			b.Eval(`location.pathname`, &chat)
+
+			b.Open(c.url + "/settings/providers")
+			v.presses(".panel button", "Add a provider of your own")
+			v.fills("#own-name", "Far Away")
+			v.fills("#own-icon", "🦓")
+			v.chooses("#own-api", "anthropic-messages")
+			v.fills("#own-address", far.URL)
+			v.fills("#own-key", "sk-far-CANARY")
+			v.presses("form button", "Get list")
+			b.Until(`document.querySelector('form [role=alert]')`)
+			v.shows("refused", "far-away/MODEL", "this machine or its network")
+			v.ticks("#own-local")
+			v.presses("form button", "Get list")
+			b.Until(`document.querySelectorAll('.listed input[type=checkbox]').length === 2`)
+			b.Eval(`document.querySelector('.listed input').click()`, nil)
+			b.Until(`document.querySelector('#own-models').value === 'okapi-1'`)
+			b.Eval(`document.querySelector('.listed').scrollIntoView({block: 'center'})`, nil)
+			v.shows("form", "2 models of the server", "Kind of API")
+			v.presses("form button", "Save")
+			b.Until(`document.querySelector('.rows')?.innerText.includes('🦓 Far Away')`)
+			v.presses(".rows button", "Test far-away")
+			b.Until(`document.querySelector('.said')?.innerText.includes('answered in')`)
+			v.shows("saved", "🦓 Far Away", "far-away · 1 models")
+
+			b.Open(c.url + chat)
+			b.Until(`document.querySelector('.chip')`)
+			b.Eval(`document.querySelector('.picker .chip').click()`, nil)
+			b.Until(`[...document.querySelectorAll('[role=option]')].some((o) => o.innerText.includes('Far Away · far-away/okapi-1'))`)
+			v.shows("picker", "🦓")
+			b.Eval(`[...document.querySelectorAll('[role=option]')].find((o) => o.innerText.includes('far-away/okapi-1')).click()`, nil)
+			b.Until(`document.querySelector('.picker .chip').innerText.includes('kapi')`)
+			v.sends("And now?")
+			b.Until(`[...document.querySelectorAll('.answer')].at(-1)?.innerText.includes('afar') && !document.querySelector('[aria-busy=true], .go.stop')`)
+			if got := far.got(); len(got) < 3 || got[len(got)-1] != "sk-far-CANARY" {
+				t.Errorf("the server got %v", got)
+			}
+
+			b.Open(c.url + "/settings/providers")
+			v.presses(".rows button", "Edit Far Away")
+			b.Until(`document.querySelector('#own-models')?.value === 'okapi-1'`)
+			v.fills("#own-models", "okapi-1\nsaola-2")
+			v.presses("form button", "Save")
+			b.Until(`document.querySelector('.rows')?.innerText.includes('far-away · 2 models')`)
+			v.presses(".rows button", "Delete Far Away")
+			v.shows("remove", "Remove Far Away from models.yml")
+			v.presses(".ask button", "Remove")
+			b.Until(`!document.querySelector('.rows').innerText.includes('Far Away')`)
+		})
+	}
+}

@@ -252,7 +252,7 @@ export const pagesEn = {
   "settings.tokens": "Tokens",
   "settings.tokens.about": "With a token a program does what you may. Removing it ends what the program does.",
   "settings.providers": "Providers and models",
-  "settings.providers.about": "Where models come from, for everybody on this server. Providers with addresses of their own are in models.yml.",
+  "settings.providers.about": "Where models come from, for everybody on this server. Your own providers are kept in models.yml.",
   "settings.provider.key": "API key",
   "settings.people": "People and groups",
   "settings.people.about": "Who may use this server. What was done is in its log: burin admin audit.",
