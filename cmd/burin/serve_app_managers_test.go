@@ -3,10 +3,14 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/pacetest"
+	"github.com/burin-dev/burin/llm/anthropic"
+	"github.com/burin-dev/burin/llm/llmtest"
 )
 
 // What a person attached to chats is listed in the page with pictures, opened, and removed where no message has it. The
@@ -139,6 +143,61 @@ func TestServeAppOwnProvider(t *testing.T) {
 			v.shows("remove", "Remove Far Away from models.yml")
 			v.presses(".ask button", "Remove")
 			b.Until(`!document.querySelector('.rows').innerText.includes('Far Away')`)
+		})
+	}
+}
+
+// An admin sees the tokens of others and removes them, and reads in the log what was done.
+func TestServeAppLog(t *testing.T) {
+	t.Parallel()
+	pacetest.Costly(t)
+	for i, size := range [][2]int{{390, 844}, {1280, 800}} {
+		dark := i == 1
+		t.Run(fmt.Sprint(size[0], dark), func(t *testing.T) {
+			t.Parallel()
+			srv, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(srv.Close)
+			cmd := machine(t, &brain{srv: srv}, appConfig)
+			v := appOn(t, srv, cmd, size[0], size[1], dark)
+			v.name = "log-" + v.name
+			b, c := v.b, v.c
+			bert := c.member(cmd, "bert", people.Member)
+			secret := strings.TrimSpace(run(t, cmd, "admin", "token", "add", "dashboard", "--person", "bert", "--rights", "watch"))
+			status := func() int {
+				t.Helper()
+				r := c.request("GET", "/v1/me", "")
+				r.Header.Set("Authorization", "Bearer "+secret)
+				got, _ := c.do(r)
+				return got
+			}
+			if got := status(); got != http.StatusOK {
+				t.Fatalf("the token: %d", got)
+			}
+			b.Open(c.url + "/settings/tokens")
+			b.Until(`document.querySelector('.others')?.innerText.includes('bert')`)
+			v.presses(".others button", "Delete dashboard of bert")
+			v.shows("tokens", "Tokens of others", "Remove dashboard of bert?")
+			v.presses(".ask button", "Remove")
+			b.Until(`!document.querySelector('.others li') || !document.querySelector('.others').innerText.includes('dashboard')`)
+			if got := status(); got != http.StatusUnauthorized {
+				t.Errorf("the removed token: %d", got)
+			}
+			b.Open(c.url + "/settings/log")
+			b.Until(`document.querySelector('.log')?.innerText.includes('Token removed')`)
+			v.shows("log", "Token removed", "by owner", "→ bert", "dashboard", "Joined")
+			v.fills("#log-find", "joined bert")
+			b.Until(`document.querySelectorAll('.log > li').length === 1`)
+			v.fills("#log-find", "")
+			b.Eval(`(() => { const s = document.querySelector('#log-person'); s.value = [...s.options].find((o) => o.text === 'bert').value; s.dispatchEvent(new Event('change', {bubbles: true})); })()`, nil)
+			b.Until(`document.querySelector('.log')?.innerText.includes('Joined')`)
+			for _, path := range []string{"/v1/admin/tokens", "/v1/admin/audit"} {
+				if got, _ := bert.ask(c, "GET", path, ""); got != http.StatusForbidden {
+					t.Errorf("a member: %s: %d", path, got)
+				}
+			}
 		})
 	}
 }
