@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strings"
@@ -198,6 +199,49 @@ func TestServeAppLog(t *testing.T) {
 					t.Errorf("a member: %s: %d", path, got)
 				}
 			}
+		})
+	}
+}
+
+// The archive of an account is dropped onto the page, and what is missing comes in.
+func TestServeAppBring(t *testing.T) {
+	t.Parallel()
+	pacetest.Costly(t)
+	for i, size := range [][2]int{{390, 844}, {1280, 800}} {
+		dark := i == 0
+		t.Run(fmt.Sprint(size[0], dark), func(t *testing.T) {
+			t.Parallel()
+			srv, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(srv.Close)
+			cmd := machine(t, &brain{srv: srv}, appConfig)
+			v := appOn(t, srv, cmd, size[0], size[1], dark)
+			v.name = "bring-" + v.name
+			b, c := v.b, v.c
+			var zoo struct{ ID string }
+			bert := c.member(cmd, "bert", people.Member)
+			bert.does(c, http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Zoo", "icon": "🦓"}, &zoo)
+			bert.does(c, http.StatusCreated, "PUT", "/v1/projects/"+zoo.ID+"/file?path=/day.md", "# Day", nil)
+			bert.does(c, http.StatusCreated, "POST", "/v1/chats", map[string]any{"project": zoo.ID, "title": "Animals"}, nil)
+			archive := bert.archive(c)
+			b.Open(c.url + "/settings/moving")
+			b.Until(`document.querySelector('.drop')`)
+			drop := func(name, data string) {
+				b.Eval(fmt.Sprintf(`(() => { const data = new DataTransfer(); data.items.add(new File([Uint8Array.from(atob(%q), (c) => c.charCodeAt(0))], %q)); document.querySelector('.drop').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true})); })()`,
+					base64.StdEncoding.EncodeToString([]byte(data)), name), nil)
+			}
+			drop("cut.zip", archive[:len(archive)-80])
+			b.Until(`document.querySelector('.result.wrong')?.innerText.includes("can't be imported")`)
+			b.Forget()
+			drop("archive.zip", archive)
+			b.Until(`document.querySelector('.result:not(.wrong)')?.innerText.includes('1 chat imported') && !document.querySelector('progress')`)
+			b.Eval(`document.querySelector('.results').scrollIntoView({block: 'center'})`, nil)
+			v.shows("after", "New projects: 1. New files: 1.", "Zoo")
+			b.Until(`[...document.querySelectorAll('.chat')].some((e) => e.textContent.includes('Animals'))`)
+			drop("archive.zip", archive)
+			b.Until(`document.querySelector('.result')?.innerText.includes("1 chat was already there.") && !document.querySelector('progress')`)
 		})
 	}
 }

@@ -1032,6 +1032,9 @@ const managers: Record<keyof typeof managersEn, string> = {
   "did.reset": "Passwort zurückgesetzt",
   "did.group.remove": "Gruppe entfernt",
   "did.export": "Konto exportiert",
+  "moving.archive": "Neue Projekte: {projects}. Neue Dateien: {files}.",
+  "moving.trashed": "Chats, die im Papierkorb lagen und nicht kamen: {n}.",
+  "moving.account": "Das Archiv eines Kontos, das dessen Export schreibt, bringt seine Projekte mit Einstellungen, Dateien und Chats mit.",
 };
 
 export const de = { app, pages, admin, coding, notifications, files, managers };

@@ -104,6 +104,9 @@ export const managersEn = {
   "did.reset": "Password reset",
   "did.group.remove": "Group removed",
   "did.export": "Account exported",
+  "moving.archive": "New projects: {projects}. New files: {files}.",
+  "moving.trashed": "Chats that were in the trash and didn't come: {n}.",
+  "moving.account": "The archive of an account, which its export writes, brings its projects with settings, files and chats.",
 } as const;
 
 export const m = texts<keyof typeof managersEn>("managers", managersEn);
