@@ -267,7 +267,7 @@ func (v *appVisit) looksAround() {
 	run(t, v.c.cmd, "admin", "quota", "owner", "--storage", "1")
 	b.Open(v.c.url + "/settings/usage")
 	b.Until(`document.querySelector('figure rect')`)
-	v.shows("usage", " of 1.0 GB (0%)", "By model", "By project", "The book")
+	v.shows("usage", " of 1.0 GB used (0%)", "By model", "By project", "The book")
 	b.Open(v.c.url + "/")
 	v.presses(".with button", "Temporary chat")
 	v.shows("temporary", "In no list")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/burin-dev/burin/internal/bench"
+	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/platform/workspace"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/session"
@@ -82,7 +83,12 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	may := permitted{m.Catalog, c.Models}
+	may := permitted{func() *catalog.Catalog {
+		if now, err := h.Models(); err == nil {
+			return now.Catalog
+		}
+		return m.Catalog
+	}, c.Models}
 	if c.Choice.Model == "" {
 		if o.Choice, err = may.first(ctx, c.Default); err != nil {
 			return nil, err
@@ -108,6 +114,7 @@ func OpenChat(ctx context.Context, h *Host, c Chat) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Models = newestOpener{o.Models, h, m, settings.Images.BlockImages}
 	if err := may.bind(ctx, &o); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,10 @@ import (
 // Connection is a provider, and whether burin can ask it. It has no secret.
 type Connection struct {
 	ID     string `json:"id"`
-	Models int    `json:"models"` // that it has
+	Name   string `json:"name,omitempty"` // what models.yml calls it
+	Icon   string `json:"icon,omitempty"` // an emoji or a letter
+	Own    bool   `json:"own,omitempty"`  // it is in models.yml
+	Models int    `json:"models"`         // that it has
 	// Configured says that models.yml gives it an address.
 	Configured bool `json:"configured,omitempty"`
 	// Ready says that a credential is at hand, or none is needed, and Source where it comes from.
@@ -86,7 +89,8 @@ func (c *Connections) List(ctx context.Context) ([]Connection, error) {
 	all := []Connection{}
 	for _, id := range registry.Providers() {
 		p, _ := registry.Provider(id)
-		one := Connection{ID: id, Models: models[id], Configured: p.Configured, Ready: usable[id], Source: found[id].Source}
+		_, own := registry.Own(id)
+		one := Connection{ID: id, Name: p.Name, Icon: p.Icon, Own: own, Models: models[id], Configured: p.Configured, Ready: usable[id], Source: found[id].Source}
 		for _, k := range stored {
 			if k.Provider == id {
 				one.Keys = append(one.Keys, keyOf(k))
@@ -133,12 +137,17 @@ func (c *Connections) Add(ctx context.Context, provider, label, key string) (int
 	switch {
 	case !m.Catalog.Registry.Knows(provider):
 		return 0, ErrUnknownProvider
-	case key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case !wordOfKey(key):
 		return 0, ErrNotKey
 	}
 	defer m.KeysChanged()
 	id, _, err := m.Keys.Add(ctx, provider, label, credential.Secret(key))
 	return id, err
+}
+
+// wordOfKey says whether a text can be a key.
+func wordOfKey(key string) bool {
+	return key != "" && len(key) <= maxKey && !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // Remove removes a stored key of a provider. The error is [ErrUnknownKey] if there is none.

@@ -495,6 +495,22 @@ func (o opener) Larger(m *llm.Model) string {
 	return known.Ref()
 }
 
+// newestOpener opens models as models.yml has them now, for sessions that stay open while it changes.
+type newestOpener struct {
+	session.Opener
+	host  *Host
+	was   *connect.Models // those of Opener
+	blind bool
+}
+
+// Open implements [session.Opener].
+func (o newestOpener) Open(ctx context.Context, selector string) (session.Opened, error) {
+	if now, err := o.host.Models(); err == nil && now != o.was {
+		return opener{models: now, blind: o.blind}.Open(ctx, selector)
+	}
+	return o.Opener.Open(ctx, selector)
+}
+
 // choose finds the model to ask: of a session that is gone on with, its own, unless
 // another is asked for.
 func (h *Host) choose(ctx context.Context, models *connect.Models, o *Session) (catalog.Choice, error) {

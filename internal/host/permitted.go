@@ -14,9 +14,12 @@ import (
 
 // permitted are the models that somebody may use.
 type permitted struct {
-	catalog *catalog.Catalog
+	catalog func() *catalog.Catalog                   // as it is now
 	lists   func(context.Context) ([][]string, error) // nil: all
 }
+
+// fixed gives one catalog.
+func fixed(c *catalog.Catalog) func() *catalog.Catalog { return func() *catalog.Catalog { return c } }
 
 // notPermitted says why a model may not be used.
 type notPermitted string
@@ -36,7 +39,7 @@ func (p permitted) check(ctx context.Context, m *llm.Model) error {
 		return err
 	}
 	for _, list := range lists {
-		if !p.catalog.Resolver.Fits(m, list) {
+		if !p.catalog().Resolver.Fits(m, list) {
 			return notPermitted(fmt.Sprintf("your groups may use %s, and %s is not among them: choose another model, or ask an admin", strings.Join(list, ", "), m.Ref()))
 		}
 	}
@@ -50,8 +53,9 @@ func (p permitted) all(ctx context.Context) ([]*catalog.Model, error) {
 	if p.lists != nil {
 		lists, err = p.lists(ctx)
 	}
-	return slices.DeleteFunc(slices.Clone(p.catalog.Registry.All()), func(m *catalog.Model) bool {
-		return slices.ContainsFunc(lists, func(list []string) bool { return !p.catalog.Resolver.Fits(&m.Model, list) }) || !p.catalog.Registry.Available(m)
+	now := p.catalog()
+	return slices.DeleteFunc(slices.Clone(now.Registry.All()), func(m *catalog.Model) bool {
+		return slices.ContainsFunc(lists, func(list []string) bool { return !now.Resolver.Fits(&m.Model, list) }) || !now.Registry.Available(m)
 	}), err
 }
 
@@ -63,7 +67,7 @@ func (p permitted) first(ctx context.Context, to Choice) (Choice, error) {
 	if lists, err := p.lists(ctx); err != nil || len(lists) == 0 {
 		return to, err
 	}
-	is, err := p.catalog.Resolver.Initial(catalog.Wish{Selector: to.Model, Models: to.Models})
+	is, err := p.catalog().Resolver.Initial(catalog.Wish{Selector: to.Model, Models: to.Models})
 	if err == nil && p.check(ctx, &is.Model.Model) == nil {
 		return to, nil
 	}
@@ -80,7 +84,7 @@ func (p permitted) bind(ctx context.Context, o *Session) error {
 		return nil
 	}
 	for role, selector := range o.Roles {
-		if is, err := p.catalog.Resolver.Resolve(selector); err == nil && p.check(ctx, &is.Model.Model) != nil {
+		if is, err := p.catalog().Resolver.Resolve(selector); err == nil && p.check(ctx, &is.Model.Model) != nil {
 			delete(o.Roles, role)
 		}
 	}
@@ -147,6 +151,8 @@ func (s spendings) Release() {
 type Usable struct {
 	ID     string   `json:"id"` // provider/id, a selector
 	Name   string   `json:"name,omitempty"`
+	Icon   string   `json:"icon,omitempty"`   // of its provider: an emoji or a letter
+	From   string   `json:"from,omitempty"`   // what models.yml calls its provider
 	Window int      `json:"window,omitempty"` // tokens; missing: unknown
 	Images bool     `json:"images,omitempty"` // it sees them
 	Input  *float64 `json:"input,omitempty"`  // dollars of a million tokens; missing: unknown
@@ -162,10 +168,13 @@ func UsableModels(ctx context.Context, h *Host, lists [][]string) ([]Usable, err
 		return nil, err
 	}
 	m.KeysChanged() // a terminal may have stored one
-	found, err := permitted{m.Catalog, func(context.Context) ([][]string, error) { return lists, nil }}.all(ctx)
-	all := []Usable{}
+	found, err := permitted{fixed(m.Catalog), func(context.Context) ([][]string, error) { return lists, nil }}.all(ctx)
+	all, registry := []Usable{}, m.Catalog.Registry
 	for _, m := range found {
 		u := Usable{ID: m.Ref(), Name: m.Name, Window: m.ContextWindow, Images: slices.Contains(m.Input, llm.ModalityImage)}
+		if p, ok := registry.Own(m.Provider); ok {
+			u.Icon, u.From = p.Icon, p.Name
+		}
 		if m.Price.Known() {
 			in, out := m.Price.Input.Dollars(), m.Price.Output.Dollars()
 			u.Input, u.Output, u.Unreliable = &in, &out, m.Price.Unreliable
@@ -186,5 +195,5 @@ func MayUse(ctx context.Context, h *Host, selector string, lists [][]string) err
 	if err != nil {
 		return nil
 	}
-	return permitted{m.Catalog, func(context.Context) ([][]string, error) { return lists, nil }}.check(ctx, &is.Model.Model)
+	return permitted{fixed(m.Catalog), func(context.Context) ([][]string, error) { return lists, nil }}.check(ctx, &is.Model.Model)
 }

@@ -37,6 +37,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/store"
@@ -477,6 +480,43 @@ func (s *Store) chunk(ctx context.Context, ring *vault.Ring, r row, n int) (data
 	return data, err
 }
 
+// Known is what is known of a piece without reading it.
+type Known struct {
+	Piece
+	Wrong error // why its head can't be opened. Of such a piece only the size is known
+}
+
+// statBatch is how many pieces are looked for at a time.
+const statBatch = 100
+
+// Stat says what is known of pieces of a person. One that isn't there is missing in what it gives.
+func (s *Store) Stat(ctx context.Context, person string, ids ...string) (map[string]Known, error) {
+	ring, err := s.vault.Ring(ctx, person)
+	if err != nil {
+		return nil, fmt.Errorf("look for attachments: %w", err)
+	}
+	all := make(map[string]Known, len(ids))
+	for some := range slices.Chunk(ids, statBatch) {
+		args, places := []any{person}, make([]string, len(some))
+		for i, id := range some {
+			args, places[i] = append(args, id), "?"+strconv.Itoa(i+2)
+		}
+		rows, err := s.rows(ctx, `person = ?1 AND id IN (`+strings.Join(places, ", ")+`)`, args...)
+		if err != nil {
+			return nil, fmt.Errorf("look for attachments: %w", err)
+		}
+		for _, r := range rows {
+			size := r.Size
+			if err := r.open(ring); err != nil {
+				all[r.ID] = Known{Piece{ID: r.ID, Size: size}, err}
+				continue
+			}
+			all[r.ID] = Known{Piece: r.Piece}
+		}
+	}
+	return all, nil
+}
+
 // Use counts a reference to a piece, in the transaction of the one who refers to it.
 func (s *Store) Use(ctx context.Context, q store.Querier, person, id string) error {
 	return s.count(ctx, q, person, id, 1)
@@ -592,14 +632,14 @@ func (s *Store) sweepChunks(ctx context.Context, before time.Time) error {
 }
 
 func (s *Store) rows(ctx context.Context, where string, args ...any) (all []row, err error) {
-	rows, err := s.db.Query(ctx, `SELECT person, id, blob, generation, head FROM {pieces} WHERE `+where, args...)
+	rows, err := s.db.Query(ctx, `SELECT person, id, blob, generation, size, head FROM {pieces} WHERE `+where, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close() //nolint:errcheck // Err says it
 	for rows.Next() {
 		var r row
-		if err := rows.Scan(&r.person, &r.ID, &r.blob, &r.generation, &r.sealed); err != nil {
+		if err := rows.Scan(&r.person, &r.ID, &r.blob, &r.generation, &r.Size, &r.sealed); err != nil {
 			return nil, err
 		}
 		all = append(all, r)

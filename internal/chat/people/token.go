@@ -19,6 +19,7 @@ type Token struct {
 	Name    string        `json:"name"`
 	Rights  remote.Rights `json:"rights"`
 	Person  string        `json:"person"` // the name of whose it is
+	ID      string        `json:"person_id"`
 	Created time.Time     `json:"created"`
 	Expires time.Time     `json:"expires,omitzero"` // missing: never
 	Used    time.Time     `json:"used,omitzero"`    // last, to the minute; missing: never
@@ -67,11 +68,11 @@ func (p *People) AddToken(ctx context.Context, by By, person, name string, right
 // Tokens returns the tokens of a person, or of everybody if that is "", in the order in which they
 // were added, those that have expired too.
 func (p *People) Tokens(ctx context.Context, person string) ([]Token, error) {
-	rows, err := p.db.Query(ctx, `SELECT t.name, t.rights, o.name, t.created, t.expires, t.used FROM {tokens} t JOIN {people} o ON o.id = t.person
+	rows, err := p.db.Query(ctx, `SELECT t.name, t.rights, o.name, o.id, t.created, t.expires, t.used FROM {tokens} t JOIN {people} o ON o.id = t.person
 		WHERE ?1 = '' OR t.person = ?1 ORDER BY t.id`, person)
 	return collect(rows, err, "list the tokens", func(row interface{ Scan(...any) error }) (t Token, err error) {
 		var created, expires, used int64
-		err = row.Scan(&t.Name, &t.Rights, &t.Person, &created, &expires, &used)
+		err = row.Scan(&t.Name, &t.Rights, &t.Person, &t.ID, &created, &expires, &used)
 		t.Created, t.Expires, t.Used = since(created), since(expires), since(used)
 		return t, err
 	})

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -53,6 +54,8 @@ type Attachment struct {
 	Size  int64     `json:"size"`
 	Added time.Time `json:"added"`
 	Used  bool      `json:"used"` // a message has it
+	// Unreadable says why its name or its data can't be opened: key, damaged or version. What can't is missing.
+	Unreadable string `json:"unreadable,omitempty"`
 }
 
 // Attachments keeps the files that people attach to chats. A chat in the trash has none for anybody.
@@ -203,14 +206,28 @@ func (a *Attachments) list(ctx context.Context, person, chat, id string) ([]Atta
 	if err != nil {
 		return nil, err
 	}
+	return all, a.look(ctx, person, all)
+}
+
+// look adds what is known of the data of attachments.
+func (a *Attachments) look(ctx context.Context, person string, all []Attachment) error {
+	ids := make([]string, len(all))
 	for i := range all {
-		r, err := a.store.pieces.Open(ctx, person, all[i].ID)
-		if err != nil {
-			return nil, err
-		}
-		all[i].Type, all[i].Size = r.Type, r.Size
+		ids[i] = all[i].ID
 	}
-	return all, nil
+	known, err := a.store.pieces.Stat(ctx, person, ids...)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		at := &all[i]
+		is, there := known[at.ID]
+		at.Type, at.Size = is.Type, is.Size
+		if at.Unreadable == "" && (!there || is.Wrong != nil) {
+			at.Unreadable = whyUnreadable(unopened(cmp.Or(is.Wrong, vault.ErrKey))) // what isn't there is damaged
+		}
+	}
+	return nil
 }
 
 func scanAttachments(rows *sql.Rows, ring *vault.Ring) ([]Attachment, error) {
@@ -225,21 +242,29 @@ func scanAttachments(rows *sql.Rows, ring *vault.Ring) ([]Attachment, error) {
 			return nil, err
 		}
 		name, err := ring.Open(namePlace(at.ID), sealed)
-		if err != nil {
+		if err = openedName(err); err != nil && whyUnreadable(err) == "" {
 			return nil, fmt.Errorf("attachment %s: %w", at.ID, err)
 		}
-		at.Name, at.Added, at.Used = string(name), time.UnixMilli(added).UTC(), used > 0
+		at.Name, at.Added, at.Used, at.Unreadable = string(name), time.UnixMilli(added).UTC(), used > 0, whyUnreadable(err)
 		all = append(all, at)
 	}
 	return all, rows.Err()
 }
 
-// Open opens a file for a request, as long as ctx lasts.
+func openedName(err error) error {
+	if err == nil {
+		return nil
+	}
+	return unopened(err)
+}
+
+// Open opens a file for a request, as long as ctx lasts. One whose name can't be opened is called attachment.
 func (a *Attachments) Open(ctx context.Context, person, chat, id string) (*attachment.Reader, Attachment, error) {
 	at, err := a.Stat(ctx, person, chat, id)
 	if err != nil {
 		return nil, at, err
 	}
+	at.Name = cmp.Or(at.Name, "attachment")
 	r, err := a.store.pieces.Open(ctx, person, id)
 	return r, at, err
 }

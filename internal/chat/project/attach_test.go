@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ type attaching struct {
 
 func TestAttach(t *testing.T) {
 	storetest.Each(t, parts, func(t *testing.T, open func() *store.DB) {
-		for name, test := range map[string]func(*attaching){"files": testAttachFiles, "transcript": testAttachTranscript, "fork": testAttachFork, "reseal": testAttachReseal} {
+		for name, test := range map[string]func(*attaching){"files": testAttachFiles, "transcript": testAttachTranscript, "fork": testAttachFork, "reseal": testAttachReseal, "all": testAttachAll} {
 			t.Run(name, func(t *testing.T) {
 				db := open()
 				v := must[*vault.Vault](t)(vault.Open(t.Context(), db, vault.KeyFile(t.TempDir()+"/server.key"), vault.Options{Grace: time.Nanosecond}))
@@ -250,5 +251,87 @@ func testAttachReseal(a *attaching) {
 	}
 	if all := must[[]project.Attachment](a.T)(a.List(ctx, "ann", other.ID)); len(all) != 5 {
 		a.Errorf("listed %+v", all)
+	}
+}
+
+// What a person attached is listed by chat, with what can't be opened; what no message has goes at once.
+func testAttachAll(a *attaching) {
+	ctx := a.Context()
+	put := func(c project.Chat, name, text string) project.Attachment {
+		a.Helper()
+		return must[project.Attachment](a.T)(a.Put(ctx, "ann", c.ID, name, strings.NewReader(text)))
+	}
+	c, other, trashed, lost := a.chat("ann"), a.chat("ann"), a.chat("ann"), a.chat("ann")
+	foreign := must[project.Chat](a.T)(a.store.NewChat(ctx, "bert", "", project.About{}))
+	must[project.Attachment](a.T)(a.Put(ctx, "bert", foreign.ID, "bert.txt", strings.NewReader("bert")))
+	used := put(c, "used.txt", "A quince.")
+	put(c, "spare.txt", "spare")
+	nameless := put(c, "nameless.txt", "nameless")
+	headless := put(c, "headless.txt", "headless")
+	put(other, "again.txt", "A quince.")
+	put(trashed, "trashed.txt", "in the trash")
+	put(lost, "lost.txt", "lost")
+	if _, _, err := a.Take(ctx, "ann", c.ID, used.ID); err != nil {
+		a.Fatal(err)
+	}
+	for statement, args := range map[string][]any{
+		`UPDATE {chat_pieces} SET sealed = ?2 WHERE piece = ?1`: {nameless.ID, []byte("x")},
+		`UPDATE {pieces} SET head = ?2 WHERE id = ?1`:           {headless.ID, []byte("x")},
+		`UPDATE {chats} SET sealed = ?2 WHERE id = ?1`:          {lost.ID, []byte("x")},
+		`UPDATE {chats} SET trashed = 1 WHERE id = ?1`:          {trashed.ID},
+	} {
+		if _, err := a.db.Exec(ctx, statement, args...); err != nil {
+			a.Fatal(err)
+		}
+	}
+	files := map[string]project.Attachment{}
+	for _, f := range must[[]project.Attachment](a.T)(a.List(ctx, "ann", c.ID)) {
+		files[f.ID] = f
+	}
+	if f := files[nameless.ID]; len(files) != 4 || f.Name != "" || f.Unreadable != project.ForDamage || f.Size != 8 {
+		a.Errorf("without a name: %+v of %d", f, len(files))
+	}
+	if f := files[headless.ID]; f.Name != "headless.txt" || f.Unreadable != project.ForDamage || f.Size != 8 || f.Type != "" {
+		a.Errorf("without a head: %+v", f)
+	}
+	r, at, err := a.Open(ctx, "ann", c.ID, nameless.ID)
+	if err != nil || at.Name != "attachment" || string(must[[]byte](a.T)(io.ReadAll(r))) != "nameless" {
+		a.Errorf("what has no name is read as %+v, %v", at, err)
+	}
+	all := must[project.AllAttachments](a.T)(a.OfAll(ctx, "ann", ""))
+	var said []string
+	for _, c := range all.Chats {
+		said = append(said, fmt.Sprint(c.Title, c.Unreadable, len(c.Files)))
+	}
+	slices.Sort(said)
+	if fmt.Sprint(said) != "[One1 One4 damaged1]" || all.After != "" || all.Sum != (project.AttachedSum{Files: 5, Bytes: 9 + 5 + 8 + 8 + 4}) || all.Unused != (project.AttachedSum{Files: 4, Bytes: 25}) {
+		a.Errorf("all are %v, and %+v", said, all)
+	}
+	if got := must[project.AttachedSum](a.T)(a.RemoveUnused(ctx, "ann")); got != all.Unused {
+		a.Errorf("removed %+v", got)
+	}
+	all = must[project.AllAttachments](a.T)(a.OfAll(ctx, "ann", ""))
+	if len(all.Chats) != 1 || len(all.Chats[0].Files) != 1 || !all.Chats[0].Files[0].Used || all.Unused.Files != 0 || len(must[project.AllAttachments](a.T)(a.OfAll(ctx, "bert", "")).Chats) != 1 {
+		a.Errorf("left are %+v", all)
+	}
+	if err := a.store.TrashChat(ctx, "ann", trashed.ID, false); err != nil || len(must[[]project.Attachment](a.T)(a.List(ctx, "ann", trashed.ID))) != 1 {
+		a.Errorf("what is in the trash was removed, too: %v", err)
+	}
+
+	// A long list comes in parts.
+	for i := range 105 {
+		put(a.chat("ann"), "a.txt", fmt.Sprint(i))
+	}
+	first := must[project.AllAttachments](a.T)(a.OfAll(ctx, "ann", ""))
+	rest := must[project.AllAttachments](a.T)(a.OfAll(ctx, "ann", first.After))
+	seen := map[string]bool{}
+	for _, c := range append(first.Chats, rest.Chats...) {
+		seen[c.Chat] = true
+	}
+	if len(first.Chats) != 100 || len(seen) != 107 || rest.After != "" || first.Sum.Files != 107 {
+		a.Errorf("%d and %d chats, %d in all, then %q", len(first.Chats), len(rest.Chats), len(seen), rest.After)
+	}
+	if _, err := a.OfAll(ctx, "ann", "x"); !errors.Is(err, project.ErrInvalid) {
+		a.Errorf("after x: %v", err)
 	}
 }

@@ -89,8 +89,12 @@ func (s *Store) page(ctx context.Context, ring *vault.Ring, person string, l Lis
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var page []Chat
+	return scanChats(rows, ring)
+}
+
+// scanChats reads chats for a list; those that can't be opened are in it as that.
+func scanChats(rows *sql.Rows, ring *vault.Ring) (all []Chat, err error) {
+	defer rows.Close() //nolint:errcheck // Err says it
 	for rows.Next() {
 		c, err := scanChat(rows, ring)
 		if why := whyUnreadable(err); why != "" {
@@ -99,9 +103,9 @@ func (s *Store) page(ctx context.Context, ring *vault.Ring, person string, l Lis
 		if err != nil {
 			return nil, err
 		}
-		page = append(page, c)
+		all = append(all, c)
 	}
-	return page, rows.Err()
+	return all, rows.Err()
 }
 
 // Chat gives a chat of a person, also one in the trash.

@@ -33,7 +33,11 @@ type Imported struct {
 	Omitted  int `json:"omitted"`  // parts of messages that have no counterpart: calls of tools, hidden prompts, thoughts
 	// Failures say why, for the first 100 of them.
 	Failures []ImportFailure `json:"failures"`
-	Project  string          `json:"project"` // where they are
+	Project  string          `json:"project"` // where they are; of an archive of an account the first one
+	// Of an archive of an account: projects that were made, files that came, and chats that were in the trash and don't come.
+	Projects int `json:"projects,omitempty"`
+	Files    int `json:"files,omitempty"`
+	Trashed  int `json:"trashed,omitempty"`
 }
 
 // ImportFailure is a chat that didn't come in.
@@ -125,7 +129,7 @@ func sources(ctx context.Context, s *Store, person string) (map[string]bool, err
 	all := map[string]bool{}
 	for rows.Next() {
 		c, err := scanChat(rows, ring)
-		if err != nil {
+		if err != nil && whyUnreadable(err) == "" { // what can't be opened is there as itself
 			return nil, fmt.Errorf("look for what was imported: %w", err)
 		}
 		all[chatfile.Burin+":"+c.ID] = true
@@ -145,19 +149,26 @@ func importChat(ctx context.Context, s *Store, person, project, source string, c
 		}
 	}
 	about.Seen = s.now()
+	return keepImported(ctx, s, person, project, about, c.Created, c.Modified, func(to Chat, created time.Time) error {
+		return writeImported(ctx, s, person, to, c, created)
+	})
+}
+
+// keepImported makes a chat whose transcript write writes.
+func keepImported(ctx context.Context, s *Store, person, project string, about About, begun, changed time.Time, write func(to Chat, created time.Time) error) error {
 	to, err := NewTemporaryChat(ctx, s, person, project, about)
 	if err != nil {
 		return err
 	}
 	now := millis(s.now())
-	created, modified := min(millis(c.Created), now), min(millis(c.Modified), now)
-	if c.Created.IsZero() {
+	created, modified := min(millis(begun), now), min(millis(changed), now)
+	if begun.IsZero() {
 		created = now
 	}
-	if c.Modified.IsZero() {
+	if changed.IsZero() {
 		modified = now
 	}
-	if err = writeImported(ctx, s, person, to, c, at(created)); err == nil {
+	if err = write(to, at(created)); err == nil {
 		_, err = s.db.Exec(ctx, `UPDATE {chats} SET temporary = 0, created = ?2, modified = ?3, indexed = -1, entries = 0 WHERE id = ?1`, to.ID, created, modified)
 	}
 	if err != nil {
@@ -204,6 +215,11 @@ func writeImported(ctx context.Context, s *Store, person string, to Chat, c *cha
 	if err := errors.Join(l.Move(ids[c.Current]), l.Close()); err != nil {
 		return err
 	}
+	return writeRecords(ctx, s, person, to, records)
+}
+
+// writeRecords writes the records of a new chat, sealed.
+func writeRecords(ctx context.Context, s *Store, person string, to Chat, records *transcript.Memory) error {
 	below, err := s.begin(ctx, to)
 	if err != nil {
 		return err

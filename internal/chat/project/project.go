@@ -115,6 +115,8 @@ type Settings struct {
 	Format  *Format `json:"format,omitempty"`
 	Mode    string  `json:"mode,omitempty"`    // of approval: ask, auto-edit, full; "" is auto-edit
 	MaxCost llm.USD `json:"maxCost,omitempty"` // of a chat; 0 is no limit
+	// Source is the project that it was imported as, of an archive: "burin:" and its id there.
+	Source string `json:"source,omitempty"`
 }
 
 // Project is a project of a person.
@@ -238,6 +240,8 @@ func (s *Settings) check() (err error) {
 		return invalid("prefill: at most %d bytes, not %d", maxPrefill, len(s.Prefill))
 	case s.Name == "":
 		return invalid("name: a project needs one")
+	case len(s.Source) > maxName:
+		return invalid("source: at most %d bytes, not %d", maxName, len(s.Source))
 	case len(s.Icon) > 32:
 		return invalid("icon: one emoji, not %d bytes", len(s.Icon))
 	case len(s.Instructions) > maxText:

@@ -43,7 +43,7 @@ func (t *Tree) Import(ctx context.Context, archive io.ReaderAt, size int64, into
 	}
 	left := t.s.limits.Import
 	for _, f := range z.File {
-		if err := mayImport(f); err != nil {
+		if err := MayImport(f); err != nil {
 			return done, fmt.Errorf("%w: %q: %w", ErrArchive, f.Name, err)
 		}
 		if _, err := t.writable(path.Join("/", into, f.Name)); err != nil {
@@ -68,8 +68,8 @@ func (t *Tree) Import(ctx context.Context, archive io.ReaderAt, size int64, into
 	return done, nil
 }
 
-// mayImport looks at the name and kind of what is in an archive.
-func mayImport(f *zip.File) error {
+// MayImport says what is wrong with the name or the kind of what is in an archive: a name that leads out of it, a link.
+func MayImport(f *zip.File) error {
 	name := strings.TrimSuffix(f.Name, "/")
 	if !utf8.ValidString(name) {
 		return errors.New("the name is not UTF-8")

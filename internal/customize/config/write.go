@@ -115,17 +115,25 @@ func (s Setting) fits(v any) error {
 	return s.Check(v)
 }
 
-// change replaces config.yml by what edited makes of it. The new file is written
-// beside it under a fixed name, which only one program can have; before it takes the
+// change replaces config.yml by what edited makes of it.
+func change(dir string, edited func(file string, data []byte) ([]byte, error)) error {
+	return Rewrite(filepath.Join(dir, name), edited, func(file string, data []byte) error {
+		_, err := parse(file, data)
+		return err
+	})
+}
+
+// Rewrite replaces a file of settings by what edited makes of it, if check finds nothing wrong with that. Links are
+// followed, a file that isn't there is made. The new file is written beside it under a fixed name, which only one program can have; before it takes the
 // place, the old one is compared with what was edited, for programs that do not know
 // of this. Owner and extended attributes are not kept.
-func change(dir string, edited func(file string, data []byte) ([]byte, error)) error {
-	file, err := target(filepath.Join(dir, name))
+func Rewrite(path string, edited func(file string, data []byte) ([]byte, error), check func(file string, data []byte) error) error {
+	file, err := target(path)
 	if err != nil {
 		return fmt.Errorf("write the settings: %w", err)
 	}
 	for range attempts {
-		done, err := replace(file, edited)
+		done, err := replace(file, edited, check)
 		if done || err != nil {
 			return err
 		}
@@ -150,7 +158,7 @@ func target(path string) (string, error) {
 }
 
 // replace does one attempt; false is to try again.
-func replace(file string, edited func(string, []byte) ([]byte, error)) (bool, error) {
+func replace(file string, edited func(string, []byte) ([]byte, error), check func(string, []byte) error) (bool, error) {
 	beside := file + suffix
 	f, err := os.OpenFile(beside, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -162,7 +170,7 @@ func replace(file string, edited func(string, []byte) ([]byte, error)) (bool, er
 	if err != nil {
 		return false, fmt.Errorf("write the settings: %w", err)
 	}
-	done, err := write(f, file, edited)
+	done, err := write(f, file, edited, check)
 	left := ours(f, beside)
 	f.Close() // first: Windows removes no open files
 	if left {
@@ -172,7 +180,7 @@ func replace(file string, edited func(string, []byte) ([]byte, error)) (bool, er
 }
 
 // write fills f and puts it in the place of file.
-func write(f *os.File, file string, edited func(string, []byte) ([]byte, error)) (bool, error) {
+func write(f *os.File, file string, edited func(string, []byte) ([]byte, error), check func(string, []byte) error) (bool, error) {
 	old, mode, err := readFile(file)
 	if busy(err) {
 		return false, nil
@@ -185,7 +193,7 @@ func write(f *os.File, file string, edited func(string, []byte) ([]byte, error))
 	if err != nil {
 		return false, fmt.Errorf("%s:%w: nothing was changed", file, err)
 	}
-	if _, err := parse(file, data); err != nil {
+	if err := check(file, data); err != nil {
 		return false, fmt.Errorf("%w: nothing was changed", err)
 	}
 	if data = append(bytes.Clone(mark), data...); bytes.Equal(data, old) {

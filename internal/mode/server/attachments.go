@@ -37,6 +37,16 @@ func (s attachments) routes() []route {
 			query: []parameter{{"inline", "true: a text or picture is to be shown, not saved"}},
 			gives: "application/octet-stream", serve: s.get,
 		},
+		{
+			verb: "GET", path: "/v1/attachments", needs: remote.Watch,
+			about: "Lists the files that were attached to your chats, by chat, without those of chats in the trash. A part of the list has up to 100 chats and ends at about 500 files.",
+			query: []parameter{{"after", "as the part before said, for the next one"}},
+			out:   reflect.TypeFor[project.AllAttachments](), serve: s.all,
+		},
+		{
+			verb: "POST", path: "/v1/attachments/remove", needs: remote.Steer, about: "Removes the attached files of your chats that no message has, and says how many there were.",
+			out: reflect.TypeFor[project.AttachedSum](), serve: s.removeUnused,
+		},
 		{verb: "DELETE", path: at + "/{file}", needs: remote.Steer, about: "Removes an attached file that no message has.", serve: s.remove},
 	}
 }
@@ -48,6 +58,28 @@ func (s attachments) list(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, http.StatusOK, all)
+}
+
+func (s attachments) all(w http.ResponseWriter, r *http.Request) {
+	q, err := queryOf(r)
+	var all project.AllAttachments
+	if err == nil {
+		all, err = s.kept.OfAll(r.Context(), person(r), q.Get("after"))
+	}
+	if err != nil {
+		failed(w, err)
+		return
+	}
+	answer(w, http.StatusOK, all)
+}
+
+func (s attachments) removeUnused(w http.ResponseWriter, r *http.Request) {
+	removed, err := s.kept.RemoveUnused(r.Context(), person(r))
+	if err != nil {
+		failed(w, err)
+		return
+	}
+	answer(w, http.StatusOK, removed)
 }
 
 func (s attachments) add(w http.ResponseWriter, r *http.Request) {

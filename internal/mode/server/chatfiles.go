@@ -34,8 +34,8 @@ func (s chatFiles) ops() []route {
 	return []route{
 		{
 			verb: "POST", path: "/v1/chats/import", needs: remote.Steer,
-			about: "Imports the chats of a file: the export of ChatGPT, Claude, Open WebUI or LibreChat, or burin's own, as JSON or as a ZIP archive with it. Chats that were imported before are left as they are. With Accept: text/event-stream, progress comes as events, and the answer as the event result.",
-			query: []parameter{{"project", "the id of the project for the chats. Without it the default one"}},
+			about: "Imports the chats of a file: the export of ChatGPT, Claude, Open WebUI or LibreChat, or burin's own, as JSON or as a ZIP archive with it; or the archive of an account, with projects, files and chats. Chats that were imported before are left as they are. With Accept: text/event-stream, progress comes as events, and the answer as the event result.",
+			query: []parameter{{"project", "the id of the project for the chats. Without it the default one; an archive of an account has its own"}},
 			takes: "application/octet-stream", out: reflect.TypeFor[project.Imported](), serve: s.importChats(),
 		},
 		{
@@ -72,13 +72,13 @@ func (s chatFiles) importChats() http.HandlerFunc {
 			failed(w, fmt.Errorf("read the file: %w", err))
 			return
 		}
-		f, err := chatfile.Open(data)
+		chats, bring, err := s.opened(r, q.Get("project"), data)
 		if err != nil {
 			fail(w, http.StatusUnprocessableEntity, "file", err)
 			return
 		}
 		if !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
-			is, err := project.Import(r.Context(), s.of.o.Projects, person(r), q.Get("project"), f, func(int) {})
+			is, err := bring(func(int) {})
 			if err != nil {
 				failed(w, incomplete(is, err))
 				return
@@ -92,10 +92,10 @@ func (s chatFiles) importChats() http.HandlerFunc {
 		}
 		defer leave()
 		out, told := newStream(w), time.Time{}
-		is, err := project.Import(r.Context(), s.of.o.Projects, person(r), q.Get("project"), f, func(done int) {
+		is, err := bring(func(done int) {
 			if time.Since(told) >= progressTime {
 				told = time.Now()
-				_ = out.write("progress", "", ImportProgress{done, f.Chats}) // who has gone cancels the request
+				_ = out.write("progress", "", ImportProgress{done, chats}) // who has gone cancels the request
 			}
 		})
 		if err == nil {
@@ -114,9 +114,29 @@ func (s chatFiles) importChats() http.HandlerFunc {
 	}
 }
 
+// opened looks through a file, and gives how many chats it has and what brings them in.
+func (s chatFiles) opened(r *http.Request, into string, data []byte) (chats int, bring func(progress func(int)) (project.Imported, error), err error) {
+	if project.IsArchive(data) {
+		a, err := project.OpenArchive(r.Context(), data)
+		if err != nil {
+			return 0, nil, err
+		}
+		return a.Chats, func(progress func(int)) (project.Imported, error) {
+			return project.ImportArchive(r.Context(), s.of.o.Projects, person(r), a, progress)
+		}, nil
+	}
+	f, err := chatfile.Open(data)
+	if err != nil {
+		return 0, nil, err
+	}
+	return f.Chats, func(progress func(int)) (project.Imported, error) {
+		return project.Import(r.Context(), s.of.o.Projects, person(r), into, f, progress)
+	}, nil
+}
+
 // incomplete says what came in before an import failed.
 func incomplete(is project.Imported, err error) error {
-	if is.Chats == 0 {
+	if is.Chats == 0 && is.Files == 0 {
 		return err
 	}
 	return fmt.Errorf("%w; %d chats before that were imported: the same file again brings in the others", err, is.Chats)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/host"
@@ -17,6 +18,10 @@ type Connections interface {
 	Add(ctx context.Context, provider, label, key string) (id int64, err error)
 	Remove(ctx context.Context, id int64) error
 	Try(ctx context.Context, provider, model string) (host.Tried, error)
+	Own(provider string) (host.OwnProvider, error)
+	Ask(ctx context.Context, in host.AskServer) (host.ServerModels, error)
+	SetOwn(ctx context.Context, provider string, in host.SetProvider) (host.SavedProvider, error)
+	RemoveOwn(ctx context.Context, provider string) (host.SavedProvider, error)
 }
 
 // Bodies about providers.
@@ -72,8 +77,44 @@ func connectionRoutes(s *Server) []route {
 			return none, people.Note(r.Context(), a.people, by(r), "key.remove", person(r), "key "+strconv.FormatInt(id, 10))
 		}),
 	}
+	all = append(all, ownProviderRoutes(a, c)...)
 	for i := range all {
 		all[i].role, all[i].needs = people.Admin, remote.Own
 	}
 	return all
+}
+
+// ownProviderRoutes are the operations on providers of models.yml.
+func ownProviderRoutes(a accounts, c Connections) []route {
+	// wrong is an error as somebody reads it who has given something.
+	wrong := func(err error) error {
+		if errors.Is(err, host.ErrProvider) || errors.Is(err, host.ErrUnknownProvider) {
+			field, text, _ := strings.Cut(strings.TrimPrefix(err.Error(), host.ErrProvider.Error()+": "), ": ")
+			return people.InputError{Field: field, Wrong: text}
+		}
+		return err
+	}
+	note := func(r *http.Request, what string, is host.SavedProvider, err error) (host.SavedProvider, error) {
+		if err == nil && is.Written {
+			err = people.Note(r.Context(), a.people, by(r), what, person(r), "provider "+r.PathValue("id"))
+		}
+		return is, wrong(err)
+	}
+	return []route{
+		about(a, "GET", "/v1/admin/providers/{id}", "Gives a provider of models.yml, without keys and headers.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (host.OwnProvider, error) {
+			is, err := c.Own(r.PathValue("id"))
+			return is, wrong(err)
+		}),
+		about(a, "POST", "/v1/admin/providers/{id}", "Adds a provider to models.yml, or changes it there; comments and what isn't named stay. Where the file can't be changed, the answer says why, and has what to write by hand.", func(_ http.ResponseWriter, r *http.Request, in host.SetProvider) (host.SavedProvider, error) {
+			is, err := c.SetOwn(r.Context(), r.PathValue("id"), in)
+			return note(r, "provider.set", is, err)
+		}),
+		about(a, "POST", "/v1/admin/providers/{id}/remove", "Removes a provider from models.yml, with its stored keys if burin doesn't know it by itself.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (host.SavedProvider, error) {
+			is, err := c.RemoveOwn(r.Context(), r.PathValue("id"))
+			return note(r, "provider.remove", is, err)
+		}),
+		about(a, "POST", "/v1/admin/models", "Asks a server which models it has, within 15 seconds. Addresses of this machine and its network only with local.", func(_ http.ResponseWriter, r *http.Request, in host.AskServer) (host.ServerModels, error) {
+			return c.Ask(r.Context(), in)
+		}),
+	}
 }

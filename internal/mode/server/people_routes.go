@@ -354,7 +354,7 @@ func (s accounts) accountRoutes() []route {
 // adminRoutes are the operations of admins.
 func (s accounts) adminRoutes() []route {
 	audit := about(s, "GET", "/v1/admin/audit", "Lists what was done with accounts, newest first.", s.audit)
-	audit.query = []parameter{{"limit", fmt.Sprintf("how many at most, up to %d. Without it %d", maxAudit, defaultAudit)}}
+	audit.query = []parameter{{"limit", fmt.Sprintf("how many at most, up to %d. Without it %d", maxAudit, defaultAudit)}, {"person", "the id of a person: what they did, and what was done to them"}}
 	return []route{
 		about(s, "GET", "/v1/admin/people", "Lists the people.", func(_ http.ResponseWriter, r *http.Request, _ nothing) ([]people.Person, error) {
 			return s.people.List(r.Context())
@@ -371,6 +371,12 @@ func (s accounts) adminRoutes() []route {
 		}),
 		about(s, "POST", "/v1/admin/people/{id}/remove", "Removes a person.", func(_ http.ResponseWriter, r *http.Request, _ nothing) (none nothing, err error) {
 			return none, s.people.Remove(r.Context(), by(r), r.PathValue("id"))
+		}),
+		about(s, "GET", "/v1/admin/tokens", "Lists the tokens of everybody's programs, without secrets.", func(_ http.ResponseWriter, r *http.Request, _ nothing) ([]people.Token, error) {
+			return s.people.Tokens(r.Context(), "")
+		}),
+		about(s, "POST", "/v1/admin/people/{id}/tokens/remove", "Removes a token of a person; what its program does ends within 5 seconds.", func(_ http.ResponseWriter, r *http.Request, in Named) (none nothing, err error) {
+			return none, s.people.RemoveToken(r.Context(), by(r), r.PathValue("id"), in.Name)
 		}),
 		about(s, "GET", "/v1/admin/invitations", "Lists invitations that nobody has used.", func(_ http.ResponseWriter, r *http.Request, _ nothing) ([]people.Invitation, error) {
 			return s.people.Links().Invitations(r.Context())
@@ -447,5 +453,5 @@ func (s accounts) audit(_ http.ResponseWriter, r *http.Request, _ nothing) ([]pe
 		}
 		limit = n
 	}
-	return s.people.Audit(r.Context(), "", limit)
+	return s.people.Audit(r.Context(), r.URL.Query().Get("person"), limit)
 }

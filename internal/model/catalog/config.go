@@ -44,6 +44,8 @@ type providerConfig struct {
 	id string
 	at position
 
+	Name               string                     `yaml:"name"`
+	Icon               icon                       `yaml:"icon"`
 	BaseURL            baseURL                    `yaml:"baseUrl"`
 	APIKey             string                     `yaml:"apiKey"`
 	APIKeyEnv          string                     `yaml:"apiKeyEnv"`
@@ -129,6 +131,7 @@ type (
 	apiName      string
 	baseURL      string
 	headerName   string
+	icon         string
 	level        string
 	modality     string
 	modelRef     string
@@ -162,6 +165,16 @@ func (u baseURL) check() error {
 	}
 	if parsed.User != nil {
 		return errors.New("an address must not hold a password; use apiKey or headers")
+	}
+	return nil
+}
+
+// maxIcon is how many bytes an emoji may have.
+const maxIcon = 32
+
+func (i icon) check() error {
+	if len(i) > maxIcon {
+		return fmt.Errorf("want an emoji or a letter, not %d bytes", len(i))
 	}
 	return nil
 }

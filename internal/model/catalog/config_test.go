@@ -44,7 +44,7 @@ func TestConfigErrors(t *testing.T) {
 		{"zero window", custom + "    models:\n      - id: m\n        contextWindow: 0\n", `models.yml:8:24: "contextWindow" in model "m" of provider "x": want a number of tokens above zero`},
 		{"negative price", custom + "    models:\n      - id: m\n        cost: {input: -1}\n", `a price cannot be negative`},
 		{"no base URL", "providers:\n  x:\n    apiKey: K\n    api: openai-completions\n    models: [{id: m}]\n", `models.yml:2:3: provider "x" has models and needs baseUrl`},
-		{"no key", "providers:\n  x:\n    baseUrl: https://x.example\n    api: openai-completions\n    models: [{id: m}]\n", `models.yml:2:3: provider "x" has models and needs apiKey or apiKeyEnv (or auth: none, or auth: oauth)`},
+		{"no key", "providers:\n  x:\n    baseUrl: https://x.example\n    api: openai-completions\n    models: [{id: m}]\n", `models.yml:2:3: provider "x" has models and needs apiKey or apiKeyEnv (or auth: apiKey with a stored key, auth: none, or auth: oauth)`},
 		{"no region", "providers:\n  x:\n    baseUrl: us-west\n    auth: none\n    api: bedrock-converse-stream\n    models: [{id: m}]\n", `want an address`},
 		{"no api", "providers:\n  x:\n    baseUrl: https://x.example\n    apiKey: K\n    models: [{id: m}]\n", `model "m" of provider "x" has no api`},
 		{"says nothing", "providers:\n  x: {}\n", `models.yml:2:3: provider "x" says nothing`},

@@ -64,9 +64,9 @@ func (d *decoder) validateCustom(p *providerConfig) {
 	if p.BaseURL == "" && !codecURL {
 		d.problem(p.at, "provider %q has models and needs baseUrl", p.id)
 	}
-	// A login of the user's own stands in for a key: auth: oauth needs none.
-	if p.APIKey == "" && p.APIKeyEnv == "" && p.Auth != AuthNone && p.Auth != AuthOAuth && !cloud {
-		d.problem(p.at, "provider %q has models and needs apiKey or apiKeyEnv (or auth: none, or auth: oauth)", p.id)
+	// A login of the user's own stands in for a key, and so does a stored key where auth: apiKey is written.
+	if p.APIKey == "" && p.APIKeyEnv == "" && p.Auth == "" && !cloud {
+		d.problem(p.at, "provider %q has models and needs apiKey or apiKeyEnv (or auth: apiKey with a stored key, auth: none, or auth: oauth)", p.id)
 	}
 }
 

@@ -147,6 +147,30 @@ func (g *guard) reaches(a netip.Addr) bool {
 	return public(a) || slices.ContainsFunc(g.nets, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
+// Public reports with an [ErrPrivate] that an address is one of this machine or its network, also by its name. A name that
+// can't be resolved now counts as public: what matters is looked at again when something is sent with a [Transport].
+func Public(ctx context.Context, u *url.URL) error {
+	g := &guard{}
+	if err := g.check(u); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, resolveTime)
+	defer cancel()
+	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	if err != nil {
+		return nil //nolint:nilerr // as above
+	}
+	for _, a := range all {
+		if !g.reaches(a) {
+			return fmt.Errorf("%s: %w", prose.Short(u.Host, 200), ErrPrivate)
+		}
+	}
+	return nil
+}
+
+// resolveTime is how long the addresses of a name are looked for.
+const resolveTime = 3 * time.Second
+
 // throughProxy asks the user's settings for a proxy and notes its address, which
 // may be dialled though it is hardly ever public.
 func (g *guard) throughProxy(r *http.Request) (*url.URL, error) {

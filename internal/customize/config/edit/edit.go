@@ -134,7 +134,7 @@ func (d *document) set(path []string, value any, rendered string) ([]byte, error
 	}
 	if items, ok := value.([]string); ok && len(items) > 0 {
 		if seq, ok := last.entry.Value.(*ast.SequenceNode); ok && !seq.IsFlowStyle {
-			return d.setItems(last, seq, items)
+			return d.setItems(last, seq, items, func(v ast.Node) string { return v.GetToken().Value }, scalar)
 		}
 	}
 	return d.replace(last, rendered)
@@ -177,7 +177,11 @@ func (d *document) insertLines(at int, indent string, path []string, rendered st
 	}
 	for i, name := range path {
 		b.WriteString(indent + strings.Repeat("  ", i) + scalar(name) + ":")
-		if i == len(path)-1 {
+		switch {
+		case i < len(path)-1:
+		case strings.HasPrefix(rendered, "\n"): // a block, without its indentation
+			b.WriteString(strings.ReplaceAll(rendered, "\n", "\n"+indent+strings.Repeat("  ", i+1)))
+		default:
 			b.WriteString(" " + rendered)
 		}
 		b.WriteString("\n")
@@ -205,7 +209,7 @@ func (d *document) remove(steps []step) ([]byte, error) {
 
 // setItems writes the items of a block list. Lines of items that stay are kept, with
 // the comments above and behind them.
-func (d *document) setItems(s step, seq *ast.SequenceNode, items []string) ([]byte, error) {
+func (d *document) setItems(s step, seq *ast.SequenceNode, items []string, named func(ast.Node) string, written func(string) string) ([]byte, error) {
 	first := d.lineEnd(s.entry.Start.Position.Line)
 	if len(seq.Entries) != len(seq.Values) || d.offset(seq.Entries[0].Start.Position) < first {
 		return nil, fmt.Errorf("%d:%d: this list can only be changed by hand", seq.Start.Position.Line, seq.Start.Position.Column)
@@ -222,7 +226,7 @@ func (d *document) setItems(s step, seq *ast.SequenceNode, items []string) ([]by
 		if !strings.HasSuffix(chunk, "\n") && !strings.HasSuffix(chunk, "\r") {
 			chunk += "\n"
 		}
-		item := v.GetToken().Value
+		item := named(v)
 		chunks[item] = append(chunks[item], chunk)
 		from = to
 	}
@@ -234,7 +238,7 @@ func (d *document) setItems(s step, seq *ast.SequenceNode, items []string) ([]by
 			chunks[item] = kept[1:]
 			continue
 		}
-		b.WriteString(indent + "- " + scalar(item) + "\n")
+		b.WriteString(indent + "- " + written(item) + "\n")
 	}
 	return d.splice(first, end, b.String()), nil
 }

@@ -26,6 +26,7 @@ type Values = Record<string, string | number | boolean | undefined>;
 export interface Given<O extends keyof Operations> {
   id?: string;
   name?: string;
+  file?: string;
   query?: Values;
   body?: Operations[O]["in"];
   signal?: AbortSignal;
@@ -46,7 +47,8 @@ export class Client {
       init.body = JSON.stringify(given.body);
       init.headers = { "Content-Type": "application/json" };
     }
-    const answer = await this.send(path.replace("{id}", encodeURIComponent(given.id ?? "")).replace("{name}", encodeURIComponent(given.name ?? "")) + queryOf(given.query), init);
+    const at = path.replace(/\{(id|name|file)\}/g, (_, key: "id" | "name" | "file") => encodeURIComponent(given[key] ?? ""));
+    const answer = await this.send(at + queryOf(given.query), init);
     return (await answer.json()) as Operations[O]["out"];
   }
 

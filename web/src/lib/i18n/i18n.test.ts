@@ -4,10 +4,11 @@ import { codingEn } from "./coding";
 import { de } from "./de";
 import { en } from "./en";
 import { filesEn } from "./files";
+import { managersEn } from "./managers";
 import { notificationsEn } from "./notifications";
 import { pagesEn } from "./pages";
 
-const english: Record<string, Record<string, string>> = { app: en, pages: pagesEn, admin: adminEn, coding: codingEn, notifications: notificationsEn, files: filesEn };
+const english: Record<string, Record<string, string>> = { app: en, pages: pagesEn, admin: adminEn, coding: codingEn, notifications: notificationsEn, files: filesEn, managers: managersEn };
 const values = (text: string) => [...text.matchAll(/\{+[#/]?\w+\}+/g)].map((m) => m[0]).sort();
 
 test("German has every text, with the same values in it", () => {
