@@ -6,7 +6,7 @@ import type { Message } from "../api/source";
 import type { Follows } from "../api/stream";
 import { c } from "../i18n/coding";
 import { textOf, Tree, type Part, type Said } from "../state/messages";
-import { answerItems, items, type CodingCall, type CodingEntry, type Details, type Item } from "./items";
+import { addressed, answerItems, filesOf, items, type CodingCall, type CodingEntry, type Details, type Item } from "./items";
 
 const PAGE = 150; // entries that are read at a time
 const SHOWN = new Set(["message", "compaction", "branch_summary"]);
@@ -130,6 +130,8 @@ export class Session {
         if (partial) {
           call.result = textOf(partial);
           if (partial.details) call.details = partial.details;
+          const pictures = filesOf(partial);
+          if (pictures.length > 0) call.pictures = pictures;
         }
         this.calls = new Map(this.calls).set(call.id, call);
         break;
@@ -235,7 +237,7 @@ export class Session {
     if (m.role === "user") this.sending = this.sending.filter((s) => s.text !== textOf(m));
     if (!id || this.entries.has(id)) return;
     if (m.role !== "user" && m.role !== "assistant" && m.role !== "toolResult") return;
-    this.entries = new Map(this.entries).set(id, { type: "message", id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
+    this.entries = new Map(this.entries).set(id, { type: "message", id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: addressed(m, this.id, id) });
     this.order = [...this.order, id];
     this.leaf = id;
   }
@@ -287,7 +289,7 @@ export class Session {
     const missing = ids.filter((id) => !this.entries.has(id));
     const entries = new Map(this.entries);
     for (let i = 0; i < missing.length; i += 100) {
-      const got = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, body: { ids: missing.slice(i, i + 100) } });
+      const got = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, query: { pictures: "address" }, body: { ids: missing.slice(i, i + 100) } });
       for (const e of got.entries ?? []) {
         const entry = e.entry as unknown as CodingEntry;
         entries.set(entry.id, e.execution ? { ...entry, execution: e.execution } : entry);

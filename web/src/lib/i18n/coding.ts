@@ -34,6 +34,7 @@ export const codingEn = {
   list: "List",
   find: "Find",
   task: "Agents",
+  noPicture: "This picture can't be shown",
   you: "You",
   your: "Your command",
   exit: "exit {n}",

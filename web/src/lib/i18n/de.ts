@@ -672,6 +672,7 @@ const coding: Record<keyof typeof codingEn, string> = {
   list: "Auflisten",
   find: "Finden",
   task: "Agenten",
+  noPicture: "Dieses Bild kann nicht gezeigt werden",
   you: "Du",
   your: "Dein Befehl",
   exit: "Exit-Code {n}",

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"image"
+	"image/color"
+	"image/png"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/llm/anthropic"
+	"github.com/burin-dev/burin/llm/llmtest"
+)
+
+// turnCalling is a turn that calls a tool.
+func turnCalling(id, name, args string) llmtest.Turn {
+	return llmtest.Turn{Events: slices.Concat(llmtest.Call(id, name, args), llmtest.Stop(llm.StopToolUse, llm.Usage{Input: 1200, Output: 300}))}
+}
+
+// turnSaying is a turn of words only.
+func turnSaying(text string) llmtest.Turn {
+	return llmtest.Turn{Events: slices.Concat(llmtest.Say(text), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1200, Output: 300}))}
+}
+
+// scripted is a server on a machine whose model has a script.
+func scripted(t *testing.T, config string, turns []llmtest.Turn, args ...string) (*httpClient, *exec.Cmd) {
+	t.Helper()
+	srv, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: turns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Close)
+	cmd := machine(t, &brain{srv: srv}, config)
+	return serveIt(t, cmd, args...), cmd
+}
+
+// begun begins a session in the folder of the machine, and gives its address.
+func (c *httpClient) begun() (id, at string) {
+	c.t.Helper()
+	var made struct{ ID string }
+	c.must(http.StatusCreated, "POST", "/v1/sessions", map[string]any{"folder": c.cmd.Dir}, &made)
+	return made.ID, "/v1/sessions/" + made.ID
+}
+
+// done sends a message, and waits until everything for it is done.
+func (c *httpClient) done(at string, message map[string]any) {
+	c.t.Helper()
+	var receipt struct{ ID string }
+	c.must(http.StatusOK, "POST", at+"/submit", message, &receipt)
+	c.must(http.StatusOK, "POST", at+"/wait", map[string]any{"id": receipt.ID}, nil)
+}
+
+// entries are those of a session, with the addresses of their pictures.
+func (c *httpClient) entries(at string) []entryOf {
+	c.t.Helper()
+	var nodes struct{ Nodes []struct{ ID string } }
+	c.must(http.StatusOK, "POST", at+"/nodes", map[string]any{"from": 0}, &nodes)
+	var ids []string
+	for _, n := range nodes.Nodes {
+		ids = append(ids, n.ID)
+	}
+	var all struct{ Entries []struct{ Entry entryOf } }
+	c.must(http.StatusOK, "POST", at+"/entries?pictures=address", map[string]any{"ids": ids}, &all)
+	var out []entryOf
+	for _, e := range all.Entries {
+		out = append(out, e.Entry)
+	}
+	return out
+}
+
+type entryOf struct {
+	ID, Type string
+	Message  struct {
+		Role    string
+		Content json.RawMessage
+	}
+}
+
+// pieces are those of its message.
+func (e entryOf) pieces() (all []struct{ Type, Text, Data, MIMEType, URL string }) {
+	_ = json.Unmarshal(e.Message.Content, &all) // a text alone has none
+	return all
+}
+
+// square is a picture, of a color.
+func square(t *testing.T, c color.Color) []byte {
+	t.Helper()
+	picture := image.NewRGBA(image.Rect(0, 0, 60, 40))
+	for y := range 40 {
+		for x := range 60 {
+			picture.Set(x, y, c)
+		}
+	}
+	var to bytes.Buffer
+	if err := png.Encode(&to, picture); err != nil {
+		t.Fatal(err)
+	}
+	return to.Bytes()
+}
+
+// Pictures that a person sends to a session, and those that a tool gives back, are served by their address,
+// with their type. What a file only calls a picture is never shown, and nobody else gets one.
+func TestServeSessionPictures(t *testing.T) {
+	t.Parallel()
+	c, cmd := scripted(t, rpcConfig, []llmtest.Turn{turnCalling("c1", "read", `{"path":"map.png"}`), turnSaying("A square.")})
+	teal, red := square(t, color.RGBA{0, 128, 128, 255}), square(t, color.RGBA{200, 0, 0, 255})
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "map.png"), teal, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id, at := c.begun()
+	c.done(at, map[string]any{"message": map[string]any{"role": "user", "content": []map[string]any{
+		{"type": "image", "mimeType": "image/png", "data": base64.StdEncoding.EncodeToString(red)}, {"type": "text", "text": "Look at both"},
+	}}})
+	bob := c.member(cmd, "bob", people.Member)
+	look := func(at string) (found []string) {
+		for _, e := range c.entries(at) {
+			for _, p := range e.pieces() {
+				if p.Type != "image" {
+					continue
+				}
+				if p.Data != "" || !strings.HasPrefix(p.URL, at+"/picture?") {
+					t.Fatalf("an image is %+v", p)
+				}
+				answer, said := c.visit(c.request("GET", p.URL, ""))
+				head := answer.Header
+				how, _, _ := strings.Cut(head.Get("Content-Disposition"), ";")
+				found = append(found, e.Message.Role+" "+head.Get("Content-Type")+" "+how)
+				if want := map[string][]byte{"user": red, "toolResult": teal}[e.Message.Role]; !bytes.Equal([]byte(said), want) {
+					t.Errorf("%s: %d bytes, not %d", e.Message.Role, len(said), len(want))
+				}
+				if !strings.Contains(head.Get("Content-Security-Policy"), "sandbox") || head.Get("X-Content-Type-Options") != "nosniff" {
+					t.Errorf("the head of a picture is %v", head)
+				}
+				if status, said := bob.ask(c, "GET", p.URL, ""); status != http.StatusForbidden {
+					t.Errorf("somebody else: %d %s", status, said)
+				}
+			}
+		}
+		return found
+	}
+	if got := strings.Join(look(at), ", "); got != "user image/png inline, toolResult image/png inline" {
+		t.Errorf("the pictures are %s", got)
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(cmd.Dir), "burin", "sessions", "*", "*"+id+".jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const other = "0198c0de-0000-7000-8000-000000000001"
+	data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte(id), []byte(other)), []byte("image/png"), []byte("text/html"))
+	if err := os.WriteFile(strings.ReplaceAll(files[0], id, other), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(look("/v1/sessions/"+other), ", "); got != "user application/octet-stream attachment, toolResult application/octet-stream attachment" {
+		t.Errorf("the pictures that say they are pages are %s", got)
+	}
+}
