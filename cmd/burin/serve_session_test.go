@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -165,5 +166,71 @@ func TestServeSessionPictures(t *testing.T) {
 	}
 	if got := strings.Join(look("/v1/sessions/"+other), ", "); got != "user application/octet-stream attachment, toolResult application/octet-stream attachment" {
 		t.Errorf("the pictures that say they are pages are %s", got)
+	}
+}
+
+// A session begins with what was said in another one up to an entry, in the same folder; the other one stays as
+// it was. What was summarized is in the tree, and begins one, too.
+func TestServeForkSession(t *testing.T) {
+	t.Parallel()
+	c, cmd := scripted(t, rpcConfig, append([]llmtest.Turn{turnSaying("One."), turnSaying("Two.")}, slices.Repeat([]llmtest.Turn{turnSaying("Later.")}, 6)...))
+	id, at := c.begun()
+	c.done(at, saying("first"))
+	c.done(at, saying("second "+strings.Repeat("with many words ", 200)))
+	c.must(http.StatusOK, "POST", at+"/compact", map[string]any{"text": ""}, nil)
+	c.done(at, saying("third"))
+	where := map[string]string{} // the ids of entries, by what they say
+	for _, e := range c.entries(at) {
+		for _, p := range e.pieces() {
+			where[p.Text] = e.ID
+		}
+		where[e.Type] = e.ID
+	}
+	if where["One."] == "" || where["compaction"] == "" || where["Later."] == "" {
+		t.Fatalf("the entries are %v", slices.Sorted(maps.Keys(where)))
+	}
+	forked := func(entry string) string {
+		t.Helper()
+		var made struct{ ID string }
+		c.must(http.StatusCreated, "POST", at+"/fork", map[string]any{"entry": entry}, &made)
+		return made.ID
+	}
+	text := func(at string) (all string) {
+		for _, e := range c.entries(at) {
+			for _, p := range e.pieces() {
+				all += p.Text + " "
+			}
+		}
+		return all
+	}
+	below := forked(where["One."]) // which a compaction has taken from the model's view
+	if got := text("/v1/sessions/" + below); !strings.Contains(got, "One.") || strings.Contains(got, "Two.") || strings.Contains(got, "third") {
+		t.Errorf("a fork below the compaction has %q", got)
+	}
+	c.done("/v1/sessions/"+below, saying("go on"))
+	if got := text("/v1/sessions/" + below); !strings.Contains(got, "Later.") {
+		t.Errorf("after a prompt the fork has %q", got)
+	}
+	if got := text("/v1/sessions/" + forked("")); !strings.Contains(got, "One.") || !strings.Contains(got, "third") {
+		t.Errorf("a fork of all has %q", got)
+	}
+	if got := text(at); strings.Contains(got, "go on") || !strings.Contains(got, "third") {
+		t.Errorf("the session that was forked has %q", got)
+	}
+	var list []struct{ ID, Parent, Folder string }
+	c.must(http.StatusOK, "GET", "/v1/sessions", nil, &list)
+	i := slices.IndexFunc(list, func(l struct{ ID, Parent, Folder string }) bool { return l.ID == below })
+	if i < 0 || list[i].Parent != id || list[i].Folder != cmd.Dir {
+		t.Errorf("the list is %+v", list)
+	}
+	if status, said := c.do(c.request("POST", at+"/fork", `{"entry":"nowhere"}`)); status != http.StatusUnprocessableEntity {
+		t.Errorf("an entry that isn't there: %d %s", status, said)
+	}
+	if status, said := c.do(c.request("POST", "/v1/sessions/nothing/fork", `{}`)); status != http.StatusNotFound {
+		t.Errorf("a session that isn't there: %d %s", status, said)
+	}
+	bob := c.member(cmd, "bob", people.Member)
+	if status, said := bob.ask(c, "POST", at+"/fork", `{}`); status != http.StatusForbidden {
+		t.Errorf("somebody else: %d %s", status, said)
 	}
 }

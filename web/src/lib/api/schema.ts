@@ -45,6 +45,7 @@ export type FilesystemTool = { "readOnly"?: boolean };
 export type Folder = { "name": string; "path": string; "repository"?: boolean };
 export type Folders = { "path"?: string; "above"?: string; "folders": Folder[] | null; "more"?: boolean };
 export type ForkChat = { "entry"?: string };
+export type ForkSession = { "entry"?: string };
 export type Format = { "mode": string; "time"?: string; "zone"?: string; "model"?: boolean; "context"?: boolean; "cost"?: boolean; "template"?: string };
 export type FoundChats = { "total": number; "hits": Hit[] | null; "behind"?: boolean; "cursor"?: string };
 export type Goal = { "text": string; "state"?: string; "budget"?: number; "spent"?: number; "criteria"?: Criterion[] | null };
@@ -333,6 +334,7 @@ export interface Operations {
   "POST /v1/sessions/{id}/entries": { in: Ids; out: Entries };
   "POST /v1/sessions/{id}/entry": { in: Id; out: Entry };
   "POST /v1/sessions/{id}/force": { in: Text; out: unknown };
+  "POST /v1/sessions/{id}/fork": { in: ForkSession; out: Created };
   "POST /v1/sessions/{id}/goal": { in: undefined; out: Goal };
   "POST /v1/sessions/{id}/grant": { in: Grant; out: Rule };
   "POST /v1/sessions/{id}/handoff": { in: Text; out: Text };

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { read } from "./ansi";
 import { parse, planned, sides, visible } from "./diff";
 import { items, type CodingEntry } from "./items";
+import { treeRows } from "./tree";
 import { grantOf, labelOf, scopesOf } from "./permit";
 
 const now = Date.UTC(2026, 10, 27, 12);
@@ -64,5 +65,19 @@ describe("items", () => {
     expect(all.map((x) => x.t)).toEqual(["prompt", "thought", "call", "call"]);
     expect(all[2]).toMatchObject({ call: { result: "out", failed: true } });
     expect(all[3]).toMatchObject({ call: { running: true } });
+  });
+});
+
+describe("tree", () => {
+  const node = (id: string, parent: number, role: string, type = "message") => ({ id, parent, type, role, name: "", label: "" });
+  const nodes = [node("m", -1, "", "model_change"), node("a", 0, "user"), node("b", 1, "assistant"), node("r", 2, "toolResult"), node("c", 3, "", "compaction"), node("d", 4, "user"), node("x", 3, "user"), node("y", 6, "assistant")];
+  const shape = (leaf: string, all = false) => treeRows(nodes, leaf, all).map((r) => `${" ".repeat(r.depth)}${r.node.id}${r.active ? "*" : ""}${r.here ? "!" : ""}${r.parts ? "/" : ""}`);
+  it("puts branches below the entry where they part, the one in use first", () => {
+    expect(shape("d")).toEqual(["a*", "b*", " c*/", " d*!", " x/", " y"]);
+    expect(shape("y")).toEqual(["a*", "b*", " x*/", " y*!", " c/", " d"]);
+    expect(shape("r", true)).toEqual(["a*", "b*", "r*!", " c/", " d", " x/", " y"]);
+  });
+  it("takes what a file says of parents for what it is", () => {
+    expect(treeRows([node("a", 0, "user"), node("b", 7, "user")], "b", false).map((r) => r.node.id)).toEqual(["b", "a"]);
   });
 });

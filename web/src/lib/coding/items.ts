@@ -38,7 +38,7 @@ export type Item =
   | { t: "pictures"; id: string; parts: Part[] }
   | { t: "call"; id: string; call: CodingCall }
   | { t: "command"; id: string; run: Execution; live?: boolean }
-  | { t: "notice"; id: string; text: string }
+  | { t: "notice"; id: string; text: string; summary: string }
   | { t: "failed"; id: string; text: string; aborted: boolean };
 
 export interface Words {
@@ -48,6 +48,7 @@ export interface Words {
 
 type Result = Said & { details?: Details };
 
+const SUMMARY = 100_000; // characters of a summary that are shown
 const PICTURES = 50; // of one message that are shown
 
 /** filesOf are the pictures and documents of a message. */
@@ -101,7 +102,7 @@ export function items(entries: CodingEntry[], running: Map<string, CodingCall>, 
     if (e.execution) {
       out.push({ t: "command", id: e.id, run: e.execution });
     } else if (e.type === "compaction" || e.type === "branch_summary") {
-      out.push({ t: "notice", id: e.id, text: e.type === "compaction" ? words.compacted : words.branch });
+      out.push({ t: "notice", id: e.id, text: e.type === "compaction" ? words.compacted : words.branch, summary: e.summary?.slice(0, SUMMARY) ?? "" });
     } else if (e.message?.role === "user") {
       out.push({ t: "prompt", id: e.id, text: textOf(e.message), parts: filesOf(e.message) });
     } else if (e.message?.role === "assistant") {
