@@ -129,6 +129,70 @@ func TestServeAppSession(t *testing.T) {
 	}
 }
 
+// What runs in the background is listed with its output as it comes, and is stopped from the page. A program with a
+// terminal is shown as it draws, and gets what is typed there. What they write stays text.
+func TestServeAppPrograms(t *testing.T) {
+	t.Parallel()
+	pacetest.Costly(t)
+	for i, size := range [][2]int{{390, 844}, {1280, 800}} {
+		t.Run(fmt.Sprint(size[0]), func(t *testing.T) {
+			t.Parallel()
+			v := appOf(t, rpcConfig, []llmtest.Turn{
+				turnCalling("c1", "bash", `{"background":true,"command":"printf 'tick <img src=x onerror=window.fired=1>\\n'; until [ -e go ]; do sleep 0.05; done; printf '\\033[31mred\\033[0m \\033]0;title\\007tock\\n'; sleep 600"}`),
+				turnCalling("c2", "bash", `{"tty":true,"command":"printf 'your <b>name</b>? '; read n; printf '\\033[2J\\033[5;3Hhello \\033[32m%s\\033[0m \\033[1;1Htop' \"$n\"; read x; echo bye"}`),
+				turnSaying("All **done**."),
+			}, size[0], size[1], i == 1)
+			v.name = "programs-" + fmt.Sprint(size[0])
+			b, c := v.b, v.c
+			var made struct{ ID string }
+			c.must(http.StatusCreated, "POST", "/v1/sessions", map[string]any{"folder": c.cmd.Dir, "mode": "full"}, &made)
+			at := "/v1/sessions/" + made.ID
+			b.Open(c.url + "/s/" + made.ID)
+			b.Until(`document.querySelector('textarea')`)
+			v.sends("Run both")
+
+			// The program opens by itself, and what is typed in the page is typed there.
+			b.Until(`document.querySelector('.program pre')?.innerText.includes('your <b>name</b>?')`)
+			b.Eval(`document.querySelector('.program input').focus()`, nil)
+			b.Write("Ada")
+			b.Eval(`document.querySelector('.program form').requestSubmit()`, nil)
+			b.Until(`document.querySelector('.program pre')?.innerText.includes('hello Ada')`)
+			var lines []string
+			if b.Eval(`document.querySelector('.program pre').innerText.split('\n')`, &lines); lines[0] != "top" || strings.TrimRight(lines[4], " ") != "  hello Ada" {
+				t.Errorf("the screen of the program is %q", lines)
+			}
+			var green bool
+			if b.Eval(`[...document.querySelectorAll('.program .a2')].some((e) => e.innerText === 'Ada')`, &green); !green {
+				t.Error("the name isn't green")
+			}
+			v.shows("program", "hello Ada", "Ctrl+C")
+			b.Eval(`document.querySelector('.program form').requestSubmit()`, nil)
+			b.Until(`!document.querySelector('.program') && document.body.innerText.includes('All done.')`)
+
+			b.Eval(`[...document.querySelectorAll('.bar button')].find((e) => e.innerText.includes('In the background')).click()`, nil)
+			b.Until(`document.querySelector('.panel .last')?.innerText.includes('tick <img')`)
+			b.Eval(`document.querySelector('.panel .head').click()`, nil)
+			b.Until(`document.querySelector('.panel pre')?.innerText.includes('tick <img')`)
+			if err := os.WriteFile(filepath.Join(c.cmd.Dir, "go"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b.Until(`document.querySelector('.panel pre')?.innerText.includes('\nred tock')`)
+			v.shows("jobs", "tock", "running")
+			b.Eval(`document.querySelector('.panel [aria-label^=Stop]').click()`, nil)
+			b.Until(`document.querySelector('.panel small')?.innerText === 'stopped'`)
+			var jobs []struct{ Running bool }
+			if c.must(http.StatusOK, "POST", at+"/jobs", nil, &jobs); len(jobs) != 1 || jobs[0].Running {
+				t.Errorf("the jobs are %+v", jobs)
+			}
+			var fired any
+			if b.Eval(`window.fired ?? null`, &fired); fired != nil {
+				t.Error("something that a program wrote ran in the page")
+			}
+			v.quiet("programs")
+		})
+	}
+}
+
 // said is what people and programs have said to the model, in its last request.
 func (v *appVisit) said() string {
 	all := v.srv.Requests()

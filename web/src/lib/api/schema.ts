@@ -339,7 +339,7 @@ export interface Operations {
   "POST /v1/sessions/{id}/grant": { in: Grant; out: Rule };
   "POST /v1/sessions/{id}/handoff": { in: Text; out: Text };
   "POST /v1/sessions/{id}/job_kill": { in: Id; out: unknown };
-  "POST /v1/sessions/{id}/job_output": { in: Id; out: unknown };
+  "POST /v1/sessions/{id}/job_output": { in: Id; out: Text };
   "POST /v1/sessions/{id}/jobs": { in: undefined; out: Job[] | null };
   "POST /v1/sessions/{id}/language_server_log": { in: Id; out: unknown };
   "POST /v1/sessions/{id}/language_servers": { in: undefined; out: LanguageServer[] | null };

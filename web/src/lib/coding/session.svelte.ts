@@ -296,7 +296,7 @@ export class Session {
     const all = this.branch();
     const first = this.order[0];
     const had = first === undefined ? -1 : all.findIndex((n) => n.id === first);
-    let from = had >= 0 ? Math.max(0, had - more) : Math.max(0, all.length - PAGE);
+    let from = Math.max(0, had >= 0 ? Math.min(had - more, all.length - PAGE) : all.length - PAGE);
     while (from > 0 && all[from]!.role === "toolResult") from--; // a call stays with its result
     const ids = all.slice(from).map((n) => n.id);
     const missing = ids.filter((id) => !this.entries.has(id));

@@ -60,6 +60,31 @@ export class Work {
     else this.consoles = (await this.client.call("POST /v1/sessions/{id}/consoles", { id })) ?? [];
   }
 
+  async output(id: string): Promise<string> {
+    return (await this.client.call("POST /v1/sessions/{id}/job_output", { id: this.id, body: { id } })).text;
+  }
+
+  async kill(id: string) {
+    await this.client.call("POST /v1/sessions/{id}/job_kill", { id: this.id, body: { id } });
+    await this.read("jobs");
+  }
+
+  /** follow passes what a program writes, from when it knows the size that the page has for it, until it ends. */
+  async follow(id: string, cols: number, rows: number, signal: AbortSignal, heard: (bytes: Uint8Array) => void) {
+    const size = (r: number) => this.client.call("POST /v1/sessions/{id}/console_resize", { id: this.id, body: { id, cols, rows: r } }).catch(() => {}); // who only watches may not
+    await size(rows - 1); // a program draws again when its size changes
+    await size(rows);
+    await this.client.pieces(`/v1/sessions/${encodeURIComponent(this.id)}/console_follow`, { id }, signal, (text) => heard(Uint8Array.from(atob(text), (c) => c.charCodeAt(0))));
+  }
+
+  async type(id: string, keys: string) {
+    await this.client.call("POST /v1/sessions/{id}/console_type", { id: this.id, body: { id, keys: btoa(String.fromCharCode(...new TextEncoder().encode(keys))) } });
+  }
+
+  async stop(id: string) {
+    await this.client.call("POST /v1/sessions/{id}/console_stop", { id: this.id, body: { id } });
+  }
+
   approve(body: PlanApproval) {
     return this.client.call("POST /v1/sessions/{id}/approve_plan", { id: this.id, body });
   }
