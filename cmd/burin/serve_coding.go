@@ -86,6 +86,19 @@ func folderAt(dir, name string) server.Folder {
 	return server.Folder{Name: name, Path: dir, Repository: err == nil}
 }
 
+// sessionFolders are those with files of sessions.
+func (k *kept) sessionFolders() []string {
+	root := k.archive.Root()
+	all := []string{root}
+	found, _ := os.ReadDir(root) // without it, there are no sessions yet
+	for _, f := range found {
+		if f.IsDir() {
+			all = append(all, filepath.Join(root, f.Name()))
+		}
+	}
+	return all
+}
+
 // fork begins a session with a copy of what was said in another one. It is in the same folder, where whoever
 // asks can already do everything with that one.
 func (k *kept) fork(ctx context.Context, id, entry string) (server.Created, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
@@ -15,8 +16,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/burin-dev/burin/internal/chat/people"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/llm/anthropic"
 	"github.com/burin-dev/burin/llm/llmtest"
@@ -172,6 +175,7 @@ func TestServeSessionPictures(t *testing.T) {
 // A session begins with what was said in another one up to an entry, in the same folder; the other one stays as
 // it was. What was summarized is in the tree, and begins one, too.
 func TestServeForkSession(t *testing.T) {
+	pacetest.Costly(t)
 	t.Parallel()
 	c, cmd := scripted(t, rpcConfig, append([]llmtest.Turn{turnSaying("One."), turnSaying("Two.")}, slices.Repeat([]llmtest.Turn{turnSaying("Later.")}, 6)...))
 	id, at := c.begun()
@@ -232,5 +236,67 @@ func TestServeForkSession(t *testing.T) {
 	bob := c.member(cmd, "bob", people.Member)
 	if status, said := bob.ask(c, "POST", at+"/fork", `{}`); status != http.StatusForbidden {
 		t.Errorf("somebody else: %d %s", status, said)
+	}
+}
+
+// A stream with lists tells admins that sessions of the machine have changed, those of other processes too, and
+// nobody else; nothing is asked for again and again.
+func TestServeSessionsTold(t *testing.T) {
+	pacetest.Costly(t)
+	t.Parallel()
+	c, cmd := scripted(t, rpcConfig, slices.Repeat([]llmtest.Turn{turnSaying("Hello.")}, 4))
+	f := c.follow("", "lists=true")
+	told := func(of string) {
+		t.Helper()
+		late := time.After(time.Minute)
+		for {
+			select {
+			case line, ok := <-f.lines:
+				if !ok {
+					t.Fatalf("the stream ended before %s", of)
+				}
+				if strings.HasPrefix(line, "data: ") && strings.Contains(line, `"sessions":true`) {
+					return
+				}
+			case <-late:
+				t.Fatalf("nothing was told of %s", of)
+			}
+		}
+	}
+	told("the beginning of the stream")
+	until := func(sessions int, of string) {
+		t.Helper()
+		for {
+			told(of)
+			var list []struct{ ID string }
+			if c.must(http.StatusOK, "GET", "/v1/sessions", nil, &list); len(list) == sessions {
+				return
+			}
+		}
+	}
+	_, at := c.begun()
+	until(1, "a session of the server")
+	c.done(at, saying("hello"))
+	told("its turn")
+	other := in(cmd, cmd.Path, cmd.Dir)
+	other.Args = append(other.Args, "-p", "hello")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Wait() })
+	until(2, "a session of another process")
+
+	bob := c.member(cmd, "bob", people.Member)
+	r := c.request("GET", "/v1/events?lists=true", "")
+	r.Header.Del("Authorization")
+	r.AddCookie(bob.cookie)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	line, err := bufio.NewReader(answer.Body).ReadString('\n')
+	if err != nil || line != "data: {\"lists\":true}\n" {
+		t.Errorf("a member is told %q, %v", line, err)
 	}
 }
