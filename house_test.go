@@ -75,7 +75,7 @@ var layers = map[string][]string{
 	"internal/chat":           {"session", "session/remote", "tool/...", "transcript/...", "llm", "internal/platform/..."},
 	"internal/host/chats":     {"agent", "internal/host", "internal/host/owner", "internal/chat/...", "session/...", "transcript", "llm"},
 	"internal/host/update":    {"internal/installed", "internal/platform/filelock", "llm/wire"},
-	"internal/host/owner":     {"session/...", "transcript/...", "llm", "internal/installed", "internal/platform/ipc"},
+	"internal/host/owner":     {"agent", "session/...", "transcript/...", "llm", "internal/installed", "internal/platform/ipc"},
 	"internal/host/schedule":  {"internal/installed", "internal/platform/filelock", "internal/platform/smallfile", "internal/platform/timer"},
 	"web":                     {},
 	"internal/mode":           {"web", "internal/chat/...", "internal/host", "internal/host/...", "internal/installed", "internal/markdown/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},

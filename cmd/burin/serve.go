@@ -185,7 +185,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	}
 	defer k.tend(ctx, p.warn)()
 	so := server.Options{
-		Version: version(), Storage: k.storage, Push: k.push, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Folders: k.listFolders, Ready: k.ready,
+		Version: version(), Storage: k.storage, Push: k.push, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Fork: k.fork, Watch: k.watch.Listen, Folders: k.listFolders, Ready: k.ready,
 		Projects: k.projects, Finder: k.finder, Attachments: k.attachments, Private: k.private, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
@@ -317,6 +317,8 @@ type kept struct {
 	here        *host.Host                    // of the folder where the server was started, which chats use
 	push        *push.Store                   // nil: it is off
 	looking     lookers                       // those who follow sessions of this machine
+	watch       *owner.Watch                  // tells what these do
+	subscribed  chan struct{}                 // has room for one: a browser has subscribed to notifications
 	folders     []string                      // in which a browser may begin sessions, and in those below them
 }
 
@@ -357,6 +359,7 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 		Idle:  time.Duration(settings.Int("background.idle")) * time.Second,
 		Open:  k.resume,
 	}
+	k.watch = &owner.Watch{Place: k.sessions.Place, Keeper: k.sessions, Folders: k.sessionFolders}
 	if err := k.openRooms(ctx, p, paths, settings); err != nil {
 		return nil, err
 	}

@@ -54,12 +54,18 @@ type appVisit struct {
 // app serves the app for a model with a script, and gives a browser that is signed in there.
 func app(t *testing.T, turns []llmtest.Turn, width, height int, dark bool) *appVisit {
 	t.Helper()
+	return appOf(t, appConfig, turns, width, height, dark)
+}
+
+// appOf is app with other settings.
+func appOf(t *testing.T, config string, turns []llmtest.Turn, width, height int, dark bool) *appVisit {
+	t.Helper()
 	srv, err := llmtest.Serve(anthropic.Server{}, llmtest.Script{Turns: turns})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(srv.Close)
-	return appOn(t, srv, machine(t, &brain{srv: srv}, appConfig), width, height, dark)
+	return appOn(t, srv, machine(t, &brain{srv: srv}, config), width, height, dark)
 }
 
 const appConfig = "modelRoles: {default: box/two}\nretry: {maxRetries: 0}\n"

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/burin-dev/burin/internal/host/archive"
 	"github.com/burin-dev/burin/internal/host/words"
 	"github.com/burin-dev/burin/internal/mode/server"
 	"github.com/burin-dev/burin/session"
@@ -83,6 +84,35 @@ func (k *kept) listFolders(_ context.Context, path string) (list server.Folders,
 func folderAt(dir, name string) server.Folder {
 	_, err := os.Lstat(filepath.Join(dir, ".git"))
 	return server.Folder{Name: name, Path: dir, Repository: err == nil}
+}
+
+// sessionFolders are those with files of sessions.
+func (k *kept) sessionFolders() []string {
+	root := k.archive.Root()
+	all := []string{root}
+	found, _ := os.ReadDir(root) // without it, there are no sessions yet
+	for _, f := range found {
+		if f.IsDir() {
+			all = append(all, filepath.Join(root, f.Name()))
+		}
+	}
+	return all
+}
+
+// fork begins a session with a copy of what was said in another one. It is in the same folder, where whoever
+// asks can already do everything with that one.
+func (k *kept) fork(ctx context.Context, id, entry string) (server.Created, error) {
+	path, err := k.path(ctx, id)
+	if err != nil {
+		return server.Created{}, err
+	}
+	var made archive.Created
+	if entry == "" {
+		made, err = k.archive.Fork(ctx, path, "")
+	} else {
+		made, err = k.archive.Branch(ctx, path, entry)
+	}
+	return server.Created{ID: made.ID}, err
 }
 
 // agentFace gives a handle of the session of a sub-agent.

@@ -25,7 +25,14 @@ func (k *kept) openPush(settings *config.Config) error {
 	if u, err := url.Parse(contact); contact != "" && (err != nil || u.Scheme != "https" && u.Scheme != "mailto" || u.Scheme == "https" && u.Host == "" || u.Scheme == "mailto" && !strings.Contains(u.Opaque, "@")) {
 		return fmt.Errorf("server.push: %q is neither off nor an address at which you are reached, such as mailto:you@example.org or https://example.org", contact)
 	}
+	k.subscribed = make(chan struct{}, 1)
 	k.push = push.New(k.db, k.vault, push.Options{
+		Subscribed: func() {
+			select {
+			case k.subscribed <- struct{}{}:
+			default:
+			}
+		},
 		Contact: contact, Hosts: settings.Server.PushHosts,
 		Devices: func(ctx context.Context, person string) ([]people.Device, error) {
 			return k.people.Devices(ctx, person, "")

@@ -16,25 +16,52 @@ import (
 	"github.com/burin-dev/burin/transcript"
 )
 
-// watchEvery is how often the sessions of this machine are looked at, while any browser gets
-// notifications. A question that is answered before the second look is told to nobody.
-const watchEvery = 2 * time.Second
+const (
+	// askedFor is how long a question waits before browsers are told: one that is answered before is told
+	// to nobody.
+	askedFor = 2 * time.Second
+	// subscribedEvery is how often is looked whether a browser has subscribed at another server.
+	subscribedEvery = time.Minute
+)
 
 // watchSessions tells people's browsers what happens in sessions of this machine, those of terminals
-// too, until ctx ends.
+// too, until ctx ends. While no browser wants it, nothing is followed.
 func (k *kept) watchSessions(ctx context.Context, failed func(error)) {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
+	news := make(chan struct{}, 1)
+	changed := func() {
+		select {
+		case news <- struct{}{}:
+		default:
+		}
+	}
+	again := time.NewTimer(0)
+	defer again.Stop()
+	var leave func() // nil: nobody wants it
+	defer func() {
+		if leave != nil {
+			leave()
+		}
+	}()
 	w := sessionWatch{kept: k}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-news:
+		case <-k.subscribed:
+		case <-again.C:
 		}
-		if err := w.look(ctx); err != nil && ctx.Err() == nil {
+		wanted, err := w.look(ctx)
+		if err != nil && ctx.Err() == nil {
 			failed(err)
 		}
+		if wanted && leave == nil {
+			leave = k.watch.Listen(changed)
+		} else if !wanted && err == nil && leave != nil {
+			leave()
+			leave = nil
+		}
+		again.Reset(w.next())
 	}
 }
 
@@ -46,27 +73,40 @@ type sessionWatch struct {
 
 type seenSession struct {
 	state owner.State
-	told  bool // that a question waits
+	asked time.Time // when a question was seen to wait
+	told  bool      // that it waits
 }
 
-// look tells what has happened since the last look.
-func (w *sessionWatch) look(ctx context.Context) error {
-	if any, err := w.push.Subscribed(ctx); err != nil || !any {
+// next is when to look again, whatever happens.
+func (w *sessionWatch) next() time.Duration {
+	for _, is := range w.seen {
+		if is.state == owner.Waiting && !is.told {
+			return max(askedFor-time.Since(is.asked), 50*time.Millisecond)
+		}
+	}
+	return subscribedEvery
+}
+
+// look tells what has happened since the last look, if any browser wants it.
+func (w *sessionWatch) look(ctx context.Context) (wanted bool, err error) {
+	if wanted, err = w.push.Subscribed(ctx); err != nil || !wanted {
 		w.seen = nil
-		return err
+		return wanted, err
 	}
 	all, err := w.runningSessions(ctx)
 	if err != nil {
-		return err
+		return true, err
 	}
 	now := map[string]seenSession{}
 	for _, r := range all {
 		was, known := w.seen[r.ID]
-		is := seenSession{state: r.State, told: was.told && r.State == owner.Waiting}
+		is := seenSession{state: r.State, asked: time.Now()}
+		if r.State == owner.Waiting && was.state == owner.Waiting {
+			is.asked, is.told = was.asked, was.told
+		}
 		var tell error
 		switch {
-		case w.seen == nil || !known:
-		case r.State == owner.Waiting && was.state == owner.Waiting && !was.told:
+		case r.State == owner.Waiting && !is.told && known && time.Since(is.asked) >= askedFor:
 			is.told = true
 			tell = w.tellSession(ctx, r.ID, push.Question)
 		case was.told && r.State != owner.Waiting:
@@ -78,12 +118,12 @@ func (w *sessionWatch) look(ctx context.Context) error {
 			}
 		}
 		if tell != nil {
-			return tell
+			return true, tell
 		}
 		now[r.ID] = is
 	}
 	w.seen = now
-	return nil
+	return true, nil
 }
 
 // tellSession tells browsers what happened in a session, unless somebody looks at it in one.

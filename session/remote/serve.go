@@ -482,7 +482,7 @@ var methods = map[string]method{
 	}),
 
 	"jobs": of(Watch, func(h session.Handle) func(context.Context) ([]session.Job, error) { return h.Jobs().List }),
-	"job_output": on(Watch, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (any, error) {
+	"job_output": on(Watch, func(ctx context.Context, h session.Handle, p idJSON, _ func(string)) (textJSON, error) {
 		text, err := h.Jobs().Output(ctx, p.ID)
 		return textJSON{text}, err
 	}),

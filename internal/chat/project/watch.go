@@ -49,6 +49,8 @@ type Watcher struct {
 type Change struct {
 	Lists bool     // projects, chats or preferences; where other servers change the database, files too
 	Files []string // the projects whose files have changed
+
+	Sessions bool // coding sessions of the machine
 }
 
 // maxProjectsTold bounds the projects in a change. Of more, Lists is said.
@@ -95,6 +97,17 @@ func filesChanged(s *Store, person, project string) {
 			c.Lists = true
 		}
 	})
+}
+
+// SessionsChanged tells one of those who watch that coding sessions of the machine have changed.
+func (w *Watcher) SessionsChanged() {
+	w.s.watchers.mu.Lock()
+	defer w.s.watchers.mu.Unlock()
+	w.news.Sessions = true
+	select {
+	case w.told <- struct{}{}:
+	default: // it will look anyway
+	}
 }
 
 func tell(s *Store, person string, what func(c *Change)) {

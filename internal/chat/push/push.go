@@ -167,6 +167,8 @@ type Options struct {
 	Title func(ctx context.Context, person, chat string) (string, error)
 	// SessionTitle is what a coding session is called, if a person may see it. nil: nobody is told of one.
 	SessionTitle func(ctx context.Context, person, session string) (title string, may bool, err error)
+	// Subscribed is called when a browser has subscribed, and must not block. It may be nil.
+	Subscribed func()
 }
 
 // Keys gives the keys of people.
@@ -267,6 +269,9 @@ func (s *Store) Subscribe(ctx context.Context, person, device, site string, sub 
 	})
 	if err != nil {
 		return Subscribed{}, fmt.Errorf("subscribe: %w", err)
+	}
+	if s.o.Subscribed != nil {
+		s.o.Subscribed()
 	}
 	all, err := s.List(ctx, person, device)
 	if i := slices.IndexFunc(all, func(one Subscribed) bool { return one.ID == id }); err == nil && i >= 0 {

@@ -173,6 +173,17 @@ func (k *Keeper) Path(id string) (string, bool) {
 	return "", false
 }
 
+// handles are those of the sessions that are open in this process, by their names.
+func (k *Keeper) handles() map[string]session.Handle {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := map[string]session.Handle{}
+	for name, b := range k.open {
+		all[name] = b.Handle
+	}
+	return all
+}
+
 // Len is how many sessions are open in this process.
 func (k *Keeper) Len() int {
 	k.mu.Lock()

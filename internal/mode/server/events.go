@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/agent"
+	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/host/chats"
 	"github.com/burin-dev/burin/session"
@@ -195,6 +196,9 @@ func (s *Server) join(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	}
 	if lists {
 		f.lists = project.Watch(s.o.Projects, who.Person)
+		if s.o.Watch != nil && who.Role == people.Admin {
+			f.unwatch = s.o.Watch(f.lists.SessionsChanged)
+		}
 	}
 	f.stream = newStream(w)
 	f.mu.Lock()
@@ -205,8 +209,8 @@ func (s *Server) join(ctx context.Context, w http.ResponseWriter, r *http.Reques
 
 // listed says that lists have changed, until ctx ends. It begins with it: they may have changed while the client was cut off.
 func (f *following) listed(ctx context.Context) error {
-	for news := (project.Change{Lists: true}); ; {
-		err := f.write("", "", changed{news.Lists, news.Files})
+	for news := (project.Change{Lists: true, Sessions: f.unwatch != nil}); ; {
+		err := f.write("", "", changed{news.Lists, news.Files, news.Sessions})
 		if err != nil {
 			return err
 		}
@@ -218,6 +222,9 @@ func (f *following) listed(ctx context.Context) error {
 
 // leave ends a stream, or one that has not begun.
 func (f *following) leave() {
+	if f.unwatch != nil {
+		f.unwatch()
+	}
 	if f.lists != nil {
 		f.lists.Leave()
 	}
@@ -244,12 +251,13 @@ func (f *following) away() {
 // following is a stream of events of sessions.
 type following struct {
 	*stream
-	moved  func(ctx context.Context, id string) bool
-	past   context.Context // canceled: with it, Next does not block
-	all    []*follower
-	at     []string         // where each is, as the ids of events have it; guarded by mu
-	lists  *project.Watcher // nil: it says nothing of lists
-	rhythm *time.Timer      // of beats; nil when the stream has ended; guarded by mu
+	moved   func(ctx context.Context, id string) bool
+	past    context.Context // canceled: with it, Next does not block
+	all     []*follower
+	at      []string         // where each is, as the ids of events have it; guarded by mu
+	lists   *project.Watcher // nil: it says nothing of lists
+	unwatch func()           // nil: it says nothing of coding sessions
+	rhythm  *time.Timer      // of beats; nil when the stream has ended; guarded by mu
 }
 
 // beat keeps proxies from cutting a stream that says nothing.
@@ -320,6 +328,8 @@ type (
 	changed struct {
 		Lists bool     `json:"lists,omitempty"`
 		Files []string `json:"files,omitempty"` // the projects whose files have changed
+
+		Sessions bool `json:"sessions,omitempty"`
 	}
 	ended struct {
 		Session string           `json:"session"`

@@ -95,7 +95,7 @@ func (s *Server) routes() []route {
 				{"session", "id of a session, once for each; ID@EPOCH.SEQ begins at that event instead of now"},
 				{"answers", "true: this client answers questions, and sessions wait for it; needs the right answer"},
 				{"name", "of the client, which others see"},
-				{"lists", "true: also says {\"lists\":true} when your projects, chats or preferences may have changed, and {\"files\":[ID]} when files of projects have. No session need be named"},
+				{"lists", "true: also says {\"lists\":true} when your projects, chats or preferences may have changed, and {\"files\":[ID]} when files of projects have; to admins {\"sessions\":true} when what sessions of this machine do may have. No session need be named"},
 				{"watching", "false: nobody looks, as at a page in the background, so that notifications come all the same"},
 			},
 			stream: true, serve: s.events,

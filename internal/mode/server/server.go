@@ -118,6 +118,12 @@ type Options struct {
 	Moved func(ctx context.Context, id string) bool
 	// New begins a session.
 	New func(ctx context.Context, who Who, n New) (Created, error)
+	// Fork begins a session with a copy of another one's entries up to one of them, "" for all, in the
+	// same folder. The error is [ErrUnknown] if there is none with that id.
+	Fork func(ctx context.Context, id, entry string) (Created, error)
+	// Watch has changed called when what the sessions of this machine do may have changed, until leave.
+	// nil is not.
+	Watch func(changed func()) (leave func())
 	// Folders lists the folders in which a browser may begin sessions, or those in one of them.
 	Folders func(ctx context.Context, path string) (Folders, error)
 	// Providers are those with whose accounts people sign in.

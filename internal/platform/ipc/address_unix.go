@@ -46,7 +46,7 @@ func HasLasting(identity, data string) (address string, there bool) {
 // List returns the addresses at which somebody listens, or has until it was killed.
 func List(data string, getenv func(string) string) ([]string, error) {
 	var found []string
-	for _, dir := range slices.Compact([]string{socketDir(data, getenv), lastingDir(data)}) {
+	for _, dir := range Folders(data, getenv) {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("list the sockets: %w", err)
@@ -58,6 +58,11 @@ func List(data string, getenv func(string) string) ([]string, error) {
 		}
 	}
 	return found, nil
+}
+
+// Folders are those in which sockets come and go. They need not be there.
+func Folders(data string, getenv func(string) string) []string {
+	return slices.Compact([]string{socketDir(data, getenv), lastingDir(data)})
 }
 
 func lastingDir(data string) string { return filepath.Join(data, "run") }

@@ -56,6 +56,9 @@ func List(string, func(string) string) (found []string, err error) {
 	return found, nil
 }
 
+// Folders are none: pipes are in no folder that can be watched.
+func Folders(string, func(string) string) []string { return nil }
+
 // Listen listens at an address. It fails if any other process has a pipe of that name:
 // the library asks for the first instance and refuses clients on other machines.
 func Listen(address string) (*Listener, error) {

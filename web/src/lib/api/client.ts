@@ -67,6 +67,27 @@ export class Client {
     return this.send(path + queryOf(query), { method: "POST", body: file, headers: { "Content-Type": "application/octet-stream", Accept: "text/event-stream" }, signal });
   }
 
+  /** pieces calls a method that gives its output as it comes, until it ends. */
+  async pieces(path: string, body: unknown, signal: AbortSignal, heard: (text: string) => void): Promise<void> {
+    const answer = await this.send(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", Accept: "text/event-stream" }, signal });
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    for (let rest = ""; ; ) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      rest += value;
+      for (let end: number; (end = rest.indexOf("\n\n")) >= 0; rest = rest.slice(end + 2)) {
+        const name = /^event: (.*)$/m.exec(rest.slice(0, end))?.[1];
+        const data = /^data: (.*)$/m.exec(rest.slice(0, end))?.[1];
+        if (!data) continue;
+        if (name === "problem") {
+          const p = JSON.parse(data) as Problem;
+          throw new Failure(p.status, p.code ?? "", p.detail ?? t("error.unknown"));
+        }
+        if (name === "chunk") heard(JSON.parse(data) as string);
+      }
+    }
+  }
+
   /** put writes a file to an address of the API, and gives the answer. */
   async put(path: string, query: Values, file: Blob, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<unknown> {
     const answer = await this.send(path + queryOf(query), { method: "PUT", body: file, headers: { "Content-Type": "application/octet-stream", ...headers }, signal: signal ?? null });

@@ -10,6 +10,7 @@ export interface Message {
   ended?: unknown;
   away?: boolean;
   lists?: boolean; // of chats and projects have changed
+  sessions?: boolean; // of this machine, which admins see, have changed
   files?: string[]; // the projects whose files have changed
 }
 export type State = "online" | "offline";

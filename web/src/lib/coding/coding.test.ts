@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { read } from "./ansi";
 import { parse, planned, sides, visible } from "./diff";
 import { items, type CodingEntry } from "./items";
+import { Screen } from "./screen";
+import { treeRows } from "./tree";
 import { grantOf, labelOf, scopesOf } from "./permit";
 
 const now = Date.UTC(2026, 10, 27, 12);
@@ -64,5 +66,53 @@ describe("items", () => {
     expect(all.map((x) => x.t)).toEqual(["prompt", "thought", "call", "call"]);
     expect(all[2]).toMatchObject({ call: { result: "out", failed: true } });
     expect(all[3]).toMatchObject({ call: { running: true } });
+  });
+});
+
+describe("tree", () => {
+  const node = (id: string, parent: number, role: string, type = "message") => ({ id, parent, type, role, name: "", label: "" });
+  const nodes = [node("m", -1, "", "model_change"), node("a", 0, "user"), node("b", 1, "assistant"), node("r", 2, "toolResult"), node("c", 3, "", "compaction"), node("d", 4, "user"), node("x", 3, "user"), node("y", 6, "assistant")];
+  const shape = (leaf: string, all = false) => treeRows(nodes, leaf, all).map((r) => `${" ".repeat(r.depth)}${r.node.id}${r.active ? "*" : ""}${r.here ? "!" : ""}${r.parts ? "/" : ""}`);
+  it("puts branches below the entry where they part, the one in use first", () => {
+    expect(shape("d")).toEqual(["a*", "b*", " c*/", " d*!", " x/", " y"]);
+    expect(shape("y")).toEqual(["a*", "b*", " x*/", " y*!", " c/", " d"]);
+    expect(shape("r", true)).toEqual(["a*", "b*", "r*!", " c/", " d", " x/", " y"]);
+  });
+  it("takes what a file says of parents for what it is", () => {
+    expect(treeRows([node("a", 0, "user"), node("b", 7, "user")], "b", false).map((r) => r.node.id)).toEqual(["b", "a"]);
+  });
+});
+
+describe("screen", () => {
+  const show = (...pieces: string[]) => {
+    const s = new Screen(10, 4);
+    for (const p of pieces) s.write(p);
+    return s.lines().map((l) => l.map((x) => x.text).join("").trimEnd());
+  };
+  it("shows what a terminal shows", () => {
+    expect(show("one\r\ntwo\r\n")).toEqual(["one", "two", ""]);
+    expect(show("50%\r100%")).toEqual(["100%"]);
+    expect(show("abc\b\bX\u001b[K")).toEqual(["aX"]);
+    expect(show("\u001b[2J\u001b[3;4Hhere\u001b[1;1Htop")).toEqual(["top", "", "   here"]);
+    expect(show("0123456789ab")).toEqual(["0123456789", "ab"]);
+    expect(show("1\r\n2\r\n3\r\n4\r\n5")).toEqual(["1", "2", "3", "4", "5"]);
+    expect(show("a\r\nb\r\nc\u001b[1;1H\u001b[Lx")).toEqual(["x", "a", "b", "c"]);
+    expect(show("a\r\nb\r\nc\u001b[2;1H\u001b[M")).toEqual(["a", "c", "", ""]);
+    expect(show("shell\u001b[?1049hfull\u001b[?1049l!")).toEqual(["shell!"]);
+    expect(show("\u001b(0qx\u001b(Bq")).toEqual(["─│q"]);
+  });
+  it("takes sequences that come in pieces, and leaves nothing of them", () => {
+    expect(show("a\u001b", "[3", "1mb\u001b]0;ti", "tle\u0007c")).toEqual(["abc"]);
+    expect(show("\u001bPsecret\u001b\\x\u202ey\u0000z")).toEqual(["xyz"]);
+  });
+  it("keeps within its bounds, whatever it is told", () => {
+    const s = new Screen(10, 4);
+    s.write("\u001b[999999999;999999999Hx\u001b[999999999@\u001b[999999999L\u001b[999999999S\u001b[999999999C\u001b[99;1r");
+    for (let i = 0; i < 5000; i++) s.write(`line ${i}\r\n`);
+    expect(s.lines().length).toBeLessThanOrEqual(304);
+    expect(Math.max(...s.lines().map((l) => l.reduce((n, x) => n + x.text.length, 0)))).toBeLessThanOrEqual(10);
+    s.write("\u001b]" + "x".repeat(100_000));
+    s.write("\u0007\r\nafter");
+    expect(s.lines().at(-1)!.map((x) => x.text).join("")).toContain("after");
   });
 });

@@ -1,7 +1,7 @@
 /** What a coding session says, as the page shows it: items, made of the entries of its transcript. */
 
 import type { Execution } from "../api/schema";
-import { partsOf, textOf, type Entry, type Part, type Said } from "../state/messages";
+import { partsOf, pictureOf, textOf, type Entry, type Part, type Said } from "../state/messages";
 
 export interface CodingEntry extends Entry {
   execution?: Execution;
@@ -27,6 +27,7 @@ export interface CodingCall {
   arguments: unknown;
   result?: string;
   details?: Details;
+  pictures?: Part[]; // that it gave back
   failed?: boolean;
   running?: boolean;
 }
@@ -34,9 +35,10 @@ export type Item =
   | { t: "prompt"; id: string; text: string; parts: Part[] }
   | { t: "text"; id: string; text: string; live?: boolean }
   | { t: "thought"; id: string; text: string; live?: boolean }
+  | { t: "pictures"; id: string; parts: Part[] }
   | { t: "call"; id: string; call: CodingCall }
   | { t: "command"; id: string; run: Execution; live?: boolean }
-  | { t: "notice"; id: string; text: string }
+  | { t: "notice"; id: string; text: string; summary: string }
   | { t: "failed"; id: string; text: string; aborted: boolean };
 
 export interface Words {
@@ -46,13 +48,30 @@ export interface Words {
 
 type Result = Said & { details?: Details };
 
-/** callsIn gives the items of an answer. */
+const SUMMARY = 100_000; // characters of a summary that are shown
+const PICTURES = 50; // of one message that are shown
+
+/** filesOf are the pictures and documents of a message. */
+export function filesOf(m: Said): Part[] {
+  return partsOf(m).filter((p) => p.type === "image" || p.type === "document").slice(0, PICTURES);
+}
+
+/** addressed has the pictures of a message that an event brought by their address: with all bytes, a long session fills the memory of the page. */
+export function addressed(m: Said, session: string, entry: string): Said {
+  const parts = partsOf(m);
+  if (!parts.some((p) => p.type === "image" && p.data)) return m;
+  const at = (n: number) => `/v1/sessions/${encodeURIComponent(session)}/picture?${new URLSearchParams({ entry, n: String(n) })}`;
+  return { ...m, content: parts.map((p, n) => (p.type === "image" && p.data ? { type: "image", mimeType: p.mimeType ?? "", url: at(n) } : p)) };
+}
+
+/** answerItems gives the items of an answer. */
 export function answerItems(id: string, m: Said, results: Map<string, Said>, running: Map<string, CodingCall>, live = false): Item[] {
   const out: Item[] = [];
   for (const [i, p] of partsOf(m).entries()) {
     const key = `${id}.${i}`;
     if (p.type === "text" && p.text?.trim()) out.push({ t: "text", id: key, text: p.text, live });
     else if (p.type === "thinking" && p.thinking?.trim()) out.push({ t: "thought", id: key, text: p.thinking, live });
+    else if (p.type === "image" && pictureOf(p)) out.push({ t: "pictures", id: key, parts: [p] });
     else if (p.type === "toolCall") {
       const now = running.get(p.id ?? "");
       const call: CodingCall = { id: p.id ?? key, name: p.name ?? "", arguments: p.arguments ?? now?.arguments };
@@ -61,6 +80,8 @@ export function answerItems(id: string, m: Said, results: Map<string, Said>, run
         call.result = textOf(result);
         call.failed = result.isError === true;
         if (result.details) call.details = result.details;
+        const pictures = filesOf(result);
+        if (pictures.length > 0) call.pictures = pictures;
       } else if (now) {
         Object.assign(call, now, { arguments: now.arguments ?? call.arguments, running: true });
       } else if (live) {
@@ -81,9 +102,9 @@ export function items(entries: CodingEntry[], running: Map<string, CodingCall>, 
     if (e.execution) {
       out.push({ t: "command", id: e.id, run: e.execution });
     } else if (e.type === "compaction" || e.type === "branch_summary") {
-      out.push({ t: "notice", id: e.id, text: e.type === "compaction" ? words.compacted : words.branch });
+      out.push({ t: "notice", id: e.id, text: e.type === "compaction" ? words.compacted : words.branch, summary: e.summary?.slice(0, SUMMARY) ?? "" });
     } else if (e.message?.role === "user") {
-      out.push({ t: "prompt", id: e.id, text: textOf(e.message), parts: partsOf(e.message).filter((p) => p.type === "image" || p.type === "document") });
+      out.push({ t: "prompt", id: e.id, text: textOf(e.message), parts: filesOf(e.message) });
     } else if (e.message?.role === "assistant") {
       out.push(...answerItems(e.id, e.message, results, running));
       const { stopReason, errorMessage } = e.message;

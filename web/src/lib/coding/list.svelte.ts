@@ -16,10 +16,6 @@ export interface Place {
 
 const rank = (s: Listed) => (s.state === "waiting" ? 0 : s.state === "working" ? 1 : s.state ? 2 : 3);
 const byState = (a: Listed, b: Listed) => rank(a) - rank(b) || (a.modified < b.modified ? 1 : -1);
-/** timeless is what a list is without what changes all the time. */
-const OFTEN = 4_000;
-const SELDOM = 20_000;
-
 export class Sessions {
   all = $state.raw<Listed[]>([]);
   ready = $state(false);
@@ -34,21 +30,33 @@ export class Sessions {
     const newest = (p: Place) => p.rows.reduce((t, r) => (r.s.modified > t ? r.s.modified : t), "");
     return places.sort((a, b) => first(a) - first(b) || (newest(a) < newest(b) ? 1 : -1));
   });
-  private timer: ReturnType<typeof setTimeout> | undefined;
   private busy: Promise<void> | undefined;
+  private again = false; // something has changed while the list was read
+  private missed = false; // the same while the page was in the background
 
   constructor(private readonly client: Client) {
-    document.addEventListener("visibilitychange", () => document.hidden || void this.refresh());
+    document.addEventListener("visibilitychange", () => this.missed && this.heard());
     void this.refresh();
   }
 
-  /** refresh reads the list again, and then from time to time. */
+  /** heard is called when the stream says that sessions have changed. */
+  heard() {
+    this.missed = document.hidden;
+    if (!document.hidden) void this.refresh();
+  }
+
+  /** refresh reads the list again. */
   refresh(): Promise<void> {
-    this.busy ??= this.read().finally(() => {
-      this.busy = undefined;
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => document.hidden || void this.refresh(), this.running.length > 0 ? OFTEN : SELDOM);
-    });
+    if (this.busy) {
+      this.again = true;
+      return this.busy;
+    }
+    this.busy = (async () => {
+      do {
+        this.again = false;
+        await this.read();
+      } while (this.again);
+    })().finally(() => (this.busy = undefined));
     return this.busy;
   }
 

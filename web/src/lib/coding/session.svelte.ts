@@ -7,7 +7,8 @@ import type { Follows } from "../api/stream";
 import { c } from "../i18n/coding";
 import { Drawing } from "../state/drawing";
 import { textOf, Tree, type Part, type Said } from "../state/messages";
-import { answerItems, items, type CodingCall, type CodingEntry, type Details, type Item } from "./items";
+import { KEEP, Work, type PlanOption } from "./work.svelte";
+import { addressed, answerItems, filesOf, items, type CodingCall, type CodingEntry, type Details, type Item } from "./items";
 
 const PAGE = 150; // entries that are read at a time
 const SHOWN = new Set(["message", "compaction", "branch_summary"]);
@@ -38,9 +39,12 @@ export class Session {
   private calls = $state.raw(new Map<string, CodingCall>());
   private running = $state.raw<{ command: string; output: string }>();
   private sending = $state.raw<{ id: string; text: string; parts: Part[] }[]>([]);
+  readonly work: Work;
   private readonly tree = new Tree();
-  private leaf = "";
+  nodes = $state.raw<Node[]>([]); // of all branches
+  leaf = $state(""); // where the session is
   private seq = 0;
+  private told = new Set<string>(); // ids of questions that events were about, and "queue"
   private pieces: Part[] = [];
   private drawing = new Drawing(() => {
     if (this.pieces.length > 0) this.live = { role: "assistant", content: this.pieces.filter(Boolean) };
@@ -62,7 +66,9 @@ export class Session {
     private readonly client: Client,
     private readonly follower: Follows,
     private readonly changed: () => void,
-  ) {}
+  ) {
+    this.work = new Work(id, client);
+  }
 
   async load() {
     try {
@@ -76,14 +82,16 @@ export class Session {
       const { epoch, seq } = open.cursor;
       // What is being said now is heard from its beginning.
       this.follower.follow(this.id, epoch ? `${this.id}@${epoch}.${open.facts.working ? 1 : seq}` : this.id);
+      void this.work.read();
       const [queued, questions, agents] = await Promise.all([
         this.client.call("POST /v1/sessions/{id}/queue", { id: this.id }),
         this.client.call("POST /v1/sessions/{id}/questions", { id: this.id }),
         this.client.call("POST /v1/sessions/{id}/agents", { id: this.id }).catch(() => null),
       ]);
-      this.queued = queued;
-      this.questions = questions ?? [];
-      this.agents = agents ?? [];
+      // What events have said meanwhile is newer than these lists.
+      if (!this.told.has("queue")) this.queued = queued;
+      this.questions = [...(questions ?? []).filter((q) => !this.told.has(q.id)), ...this.questions];
+      this.agents = [...(agents ?? []).filter((a) => !this.agents.some((b) => b.id === a.id)), ...this.agents];
     } catch (error) {
       this.problem = error instanceof Failure && error.status === 404 ? c("missing") : messageOf(error);
     }
@@ -110,6 +118,7 @@ export class Session {
       if (seq <= this.seq) return;
       this.seq = seq;
     }
+    this.work.hear(e);
     this.happen(e);
   }
 
@@ -133,6 +142,8 @@ export class Session {
         if (partial) {
           call.result = textOf(partial);
           if (partial.details) call.details = partial.details;
+          const pictures = filesOf(partial);
+          if (pictures.length > 0) call.pictures = pictures;
         }
         this.calls = new Map(this.calls).set(call.id, call);
         break;
@@ -145,12 +156,15 @@ export class Session {
       }
       case "queue_changed":
         this.queued = e as Queued;
+        this.told.add("queue");
         break;
       case "question_asked":
+        this.told.add((e["question"] as Question).id);
         this.questions = [...this.questions.filter((q) => q.id !== (e["question"] as Question).id), e["question"] as Question];
         this.changed();
         break;
       case "question_settled":
+        this.told.add(e["id"] as string);
         if (this.questions.some((q) => q.id === e["id"])) this.settled = { id: e["id"] as string, by: (e["by"] as string | undefined) ?? "" };
         this.questions = this.questions.filter((q) => q.id !== e["id"]);
         this.changed();
@@ -231,7 +245,7 @@ export class Session {
     if (m.role === "user") this.sending = this.sending.filter((s) => s.text !== textOf(m));
     if (!id || this.entries.has(id)) return;
     if (m.role !== "user" && m.role !== "assistant" && m.role !== "toolResult") return;
-    this.entries = new Map(this.entries).set(id, { type: "message", id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
+    this.entries = new Map(this.entries).set(id, { type: "message", id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: addressed(m, this.id, id) });
     this.order = [...this.order, id];
     this.leaf = id;
   }
@@ -263,6 +277,7 @@ export class Session {
       this.tree.grow((nodes ?? []).slice(Math.max(0, this.tree.nodes.length - from)) as Node[]);
       if (this.tree.nodes.length >= total || !nodes?.length) break;
     }
+    if (this.nodes.length !== this.tree.nodes.length) this.nodes = [...this.tree.nodes];
   }
 
   /** branch is the way from the beginning to the leaf: what is shown of it. */
@@ -277,13 +292,13 @@ export class Session {
     const all = this.branch();
     const first = this.order[0];
     const had = first === undefined ? -1 : all.findIndex((n) => n.id === first);
-    let from = had >= 0 ? Math.max(0, had - more) : Math.max(0, all.length - PAGE);
+    let from = Math.max(0, had >= 0 ? Math.min(had - more, all.length - PAGE) : all.length - PAGE);
     while (from > 0 && all[from]!.role === "toolResult") from--; // a call stays with its result
     const ids = all.slice(from).map((n) => n.id);
     const missing = ids.filter((id) => !this.entries.has(id));
     const entries = new Map(this.entries);
     for (let i = 0; i < missing.length; i += 100) {
-      const got = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, body: { ids: missing.slice(i, i + 100) } });
+      const got = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, query: { pictures: "address" }, body: { ids: missing.slice(i, i + 100) } });
       for (const e of got.entries ?? []) {
         const entry = e.entry as unknown as CodingEntry;
         entries.set(entry.id, e.execution ? { ...entry, execution: e.execution } : entry);
@@ -292,6 +307,40 @@ export class Session {
     this.entries = entries;
     this.earlier = from > 0;
     this.order = ids;
+  }
+
+  /** peek reads entries of any branch, those that are here already without asking for them. */
+  async peek(ids: string[]): Promise<CodingEntry[]> {
+    const out = ids.map((id) => this.entries.get(id)).filter((e) => e !== undefined);
+    const missing = ids.filter((id) => !this.entries.has(id));
+    for (let i = 0; i < missing.length; i += 100) {
+      const got = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, query: { pictures: "address" }, body: { ids: missing.slice(i, i + 100) } });
+      for (const e of got.entries ?? []) {
+        const entry = e.entry as unknown as CodingEntry;
+        out.push(e.execution ? { ...entry, execution: e.execution } : entry);
+      }
+    }
+    return out;
+  }
+
+  /** navigate has the session continue from an entry. Before a prompt, it gives the text of it, to edit and send again. */
+  async navigate(entry: string, summarize: boolean): Promise<string> {
+    const { text } = await this.client.call("POST /v1/sessions/{id}/navigate", { id: this.id, body: { id: entry, how: { summarize, instructions: "" } } });
+    await this.sync();
+    return text;
+  }
+
+  /** fork begins a session with what was said up to an entry, before a prompt without it. */
+  async fork(entry: string): Promise<{ id: string; text: string }> {
+    const at = this.nodes.find((n) => n.id === entry);
+    if (at?.role !== "user") return { id: (await this.client.call("POST /v1/sessions/{id}/fork", { id: this.id, body: { entry } })).id, text: "" };
+    const [e] = await this.peek([entry]);
+    const text = e?.message ? textOf(e.message) : "";
+    const before = this.nodes[at.parent]?.id;
+    const made = before
+      ? await this.client.call("POST /v1/sessions/{id}/fork", { id: this.id, body: { entry: before } })
+      : await this.client.call("POST /v1/sessions", { body: { folder: this.header?.cwd ?? "" } }); // nothing was said before
+    return { id: made.id, text };
   }
 
   async loadEarlier() {
@@ -359,6 +408,19 @@ export class Session {
       if (error instanceof Failure && error.code === "settled") return; // somebody was faster
       this.questions = [q, ...this.questions];
       throw error;
+    }
+  }
+
+  /** reviewed answers a plan: the question about it where one is open, else the session. */
+  async reviewed(q: Question | undefined, o: PlanOption | undefined, text: string, note: string) {
+    if (q) return this.answer(q, { choices: [{ selected: [o?.label ?? KEEP], ...(note ? { custom: note } : {}) }], text });
+    const changed = text === this.work.plan?.text ? "" : text;
+    if (o) {
+      await this.work.approve({ ...o.approval, ...(changed ? { text: changed } : {}), ...(note ? { note } : {}) });
+      this.follower.follow(this.id, this.id);
+    } else if (note || changed) {
+      if (this.facts?.mode !== "plan") await this.client.call("POST /v1/sessions/{id}/set_mode", { id: this.id, body: { text: "plan" } });
+      await this.send([note, changed && `I edited the plan. It is now:\n\n${changed}`].filter(Boolean).join("\n\n"), []);
     }
   }
 

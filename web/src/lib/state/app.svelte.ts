@@ -132,6 +132,7 @@ export class App {
     this.follower = transport.follow({
       heard: (m) => {
         if (m.lists) this.stale();
+        if (m.sessions) this.coding?.heard();
         if (m.session === this.open?.id) this.open?.hear(m);
         if (m.session) this.listeners.get(m.session)?.(m);
         for (const id of m.files ?? []) this.listeners.get(`files/${id}`)?.(m);
