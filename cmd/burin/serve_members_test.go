@@ -37,6 +37,14 @@ func (a asker) sees(c *httpClient, id string) (p project.Project) {
 	return p
 }
 
+// id is that of somebody.
+func (a asker) id(c *httpClient) string {
+	c.t.Helper()
+	var me server.Me
+	a.does(c, http.StatusOK, "GET", "/v1/me", nil, &me)
+	return me.ID
+}
+
 // heard is what the model was sent last: its system prompt, and the texts.
 func (b *brain) heard() string {
 	all := b.srv.Requests()
@@ -175,6 +183,17 @@ func TestServeMembers(t *testing.T) {
 			t.Errorf("%s has the versions %+v", one.name, versions)
 		}
 	}
+
+	// A chat that moves out of the project has nothing of it any more, until it comes back.
+	cid.begins(c, "") // which makes a project for chats
+	for in, hears := range map[string]bool{"chats-" + cid.id(c): false, p.ID: true} {
+		cid.does(c, http.StatusOK, "PATCH", "/v1/chats/"+cids, map[string]any{"project": in}, nil)
+		cid.says(c, cids, in, "say hello")
+		if heard := b.heard(); strings.Contains(heard, "Say zebra.") != hears {
+			t.Errorf("in project %s the model heard\n%s", in, heard)
+		}
+	}
+	cid.does(c, http.StatusOK, "PATCH", "/v1/chats/"+cids, map[string]any{"project": p.ID}, nil)
 
 	// Chats are whose they are. What models do without asking is chosen for one's own only.
 	anns := ann.begins(c, p.ID)

@@ -121,7 +121,7 @@ func accessTo(ctx context.Context, q store.Querier, person, id string) (a access
 func owned(ctx context.Context, s *Store, q store.Querier, person, id string) error {
 	a, err := accessTo(ctx, q, person, id)
 	if err == nil && a.right != owns {
-		err = onlyOwner(nameOf(ctx, s, a.owner))
+		err = onlyOwner(NameOf(ctx, s, a.owner))
 	}
 	return err
 }
@@ -133,13 +133,13 @@ func ringFor(ctx context.Context, s *Store, person, owner string) (*vault.Ring, 
 	}
 	ring, err := s.keys.Ring(vault.AsGuest(ctx), owner)
 	if errors.Is(err, vault.ErrLocked) {
-		err = &LockedError{owner, nameOf(ctx, s, owner)}
+		err = &LockedError{owner, NameOf(ctx, s, owner)}
 	}
 	return ring, err
 }
 
-// nameOf is what a person is called.
-func nameOf(ctx context.Context, s *Store, person string) string {
+// NameOf is what a person is called.
+func NameOf(ctx context.Context, s *Store, person string) string {
 	if s.Name == nil {
 		return person
 	}
@@ -149,7 +149,7 @@ func nameOf(ctx context.Context, s *Store, person string) string {
 // watched gives the files of somebody else's project: whether they may be read or written is asked each time, as chats
 // stay open for long, here and on other servers.
 func watched(ctx context.Context, s *Store, tree *vfs.Tree, person, id, owner string) *vfs.Tree {
-	name := nameOf(ctx, s, owner)
+	name := NameOf(ctx, s, owner)
 	return vfs.Guarded(tree, func(ctx context.Context, q store.Querier, write bool) error {
 		a, err := accessTo(ctx, q, person, id)
 		switch {
@@ -191,7 +191,7 @@ func MembersOf(ctx context.Context, s *Store, person, project string) ([]Member,
 		return nil, err
 	}
 	for i := range all {
-		all[i].Name = nameOf(ctx, s, all[i].Name)
+		all[i].Name = NameOf(ctx, s, all[i].Name)
 	}
 	return all, nil
 }
@@ -237,7 +237,7 @@ func RemoveMember(ctx context.Context, s *Store, by, project, person string, als
 			return err
 		}
 		if owner = a.owner; a.right != owns && by != person {
-			return onlyOwner(nameOf(ctx, s, owner))
+			return onlyOwner(NameOf(ctx, s, owner))
 		}
 		n, err := q.Exec(ctx, `DELETE FROM {members} WHERE project = ?1 AND person = ?2`, project, person)
 		if err == nil && n == 0 {

@@ -397,7 +397,7 @@ func (s *Store) Projects(ctx context.Context, person string, trash bool) ([]Proj
 		}
 		if p.owner != person {
 			if names[p.owner] == "" {
-				names[p.owner] = nameOf(ctx, s, p.owner)
+				names[p.owner] = NameOf(ctx, s, p.owner)
 			}
 			p.Owner = names[p.owner]
 		}
@@ -446,7 +446,7 @@ func (s *Store) Project(ctx context.Context, person, id string) (Project, error)
 // withOwner is a project with the name of its owner, if that is somebody else.
 func withOwner(ctx context.Context, s *Store, person string, p Project) Project {
 	if p.owner != "" && p.owner != person {
-		p.Owner = nameOf(ctx, s, p.owner)
+		p.Owner = NameOf(ctx, s, p.owner)
 	}
 	return p
 }
@@ -509,7 +509,7 @@ func (s *Store) SetProject(ctx context.Context, person, id string, revision int6
 			return err
 		}
 		if p.Right == Reads {
-			return onlyReads(nameOf(ctx, s, p.owner))
+			return onlyReads(NameOf(ctx, s, p.owner))
 		}
 		if revision != 0 && revision != p.Revision {
 			return ErrChanged
@@ -519,7 +519,7 @@ func (s *Store) SetProject(ctx context.Context, person, id string, revision int6
 			return err
 		}
 		if p.owner != person && (p.MaxCost != cost || cmp.Or(p.Mode, standardMode) != cmp.Or(mode, standardMode)) {
-			return onlyOwner(nameOf(ctx, s, p.owner))
+			return onlyOwner(NameOf(ctx, s, p.owner))
 		}
 		if err := p.check(); err != nil {
 			return err
@@ -640,7 +640,7 @@ func (s *Store) Files(ctx context.Context, person, id string) (*vfs.Tree, error)
 	tree := s.files.Tree(id, ring)
 	name := ""
 	if a.owner != person {
-		name, tree = nameOf(ctx, s, a.owner), watched(ctx, s, tree, person, id, a.owner)
+		name, tree = NameOf(ctx, s, a.owner), watched(ctx, s, tree, person, id, a.owner)
 	}
 	if s.Fits != nil {
 		tree = vfs.Within(tree, func(ctx context.Context, q store.Querier) error {

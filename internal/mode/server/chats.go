@@ -103,7 +103,7 @@ func (s *Server) chatRoutes() []route {
 			serve: one(s, s.o.Projects.Chat),
 		},
 		{
-			verb: "PATCH", path: "/v1/chats/{id}", needs: remote.Steer, about: "Changes what stands around a chat, or moves it to another project. Instructions and thinking count from the next message, or from the turn after one that runs.",
+			verb: "PATCH", path: "/v1/chats/{id}", needs: remote.Steer, about: "Changes what stands around a chat, or moves it to another project. Instructions, thinking and what comes from the project count from the next message, or from the turn after one that runs.",
 			in: reflect.TypeFor[ChatChange](), out: oneChat, serve: s.setChat,
 		},
 		{
@@ -345,7 +345,11 @@ func (s *Server) setChat(w http.ResponseWriter, r *http.Request) {
 	if !ok || !mayUse(s, w, r, c.Model) {
 		return
 	}
-	fresh := false // what an open session has read
+	fresh, moved := false, false // what an open session has read
+	if c.Project != "" {
+		was, err := s.o.Projects.Chat(r.Context(), person(r), r.PathValue("id"))
+		moved = err == nil && was.Project != c.Project
+	}
 	is, err := s.o.Projects.SetChat(r.Context(), person(r), r.PathValue("id"), c.Revision, c.Project, func(a *project.About) error {
 		was := *a
 		if err := over(a); err != nil {
@@ -359,7 +363,7 @@ func (s *Server) setChat(w http.ResponseWriter, r *http.Request) {
 		failed(w, err)
 		return
 	}
-	if fresh && !s.o.Busy(is.ID) { // a turn that runs goes on as it began
+	if (fresh || moved) && !s.o.Busy(is.ID) { // a turn that runs goes on as it began
 		s.endChat(r.Context(), is.ID)
 	}
 	answer(w, http.StatusOK, is)

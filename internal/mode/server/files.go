@@ -488,7 +488,7 @@ func fileVersions(s *Server) func(w http.ResponseWriter, r *http.Request, t *vfs
 			case vfs.Unknown:
 			}
 			if who != "" && who != person(r) { // their chats stay theirs
-				one.Name = s.o.Projects.Name(r.Context(), who)
+				one.Name = project.NameOf(r.Context(), s.o.Projects, who)
 			} else if v.By.Who == vfs.Model {
 				one.Chat = v.By.ID
 			}
