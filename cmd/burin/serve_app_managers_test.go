@@ -15,7 +15,7 @@ import (
 )
 
 // What a person attached to chats is listed in the page with pictures, opened, and removed where no message has it. The
-// settings say how full their limit is.
+// settings say how full their limit is, and which version this is.
 func TestServeAppAttachments(t *testing.T) {
 	t.Parallel()
 	pacetest.Costly(t)
@@ -70,6 +70,11 @@ func TestServeAppAttachments(t *testing.T) {
 			b.Open(c.url + "/settings/usage")
 			b.Until(`document.querySelector('.fill')`)
 			v.shows("usage", "used (")
+			b.Open(c.url + "/settings/about")
+			b.Until(`document.querySelector('.version')`)
+			b.Eval(`document.querySelector('details summary').click()`, nil)
+			b.Until(`document.querySelector('details .md')?.innerText.includes('Added')`)
+			v.shows("about", "burin "+version(), "What is new in this version", "Unreleased")
 			b.Eval(`localStorage.setItem('language', 'de')`, nil)
 			b.Open(c.url + "/settings/attachments")
 			b.Until(`document.querySelector('.thumb img')`)

@@ -3,12 +3,12 @@ package host
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/burin-dev/burin/internal/model/catalog"
 	"github.com/burin-dev/burin/internal/model/credential"
+	"github.com/burin-dev/burin/internal/sorting"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -98,7 +98,7 @@ func (c *Connections) List(ctx context.Context) ([]Connection, error) {
 		}
 		all = append(all, one)
 	}
-	slices.SortStableFunc(all, func(a, b Connection) int {
+	sorting.Stable(all, func(a, b Connection) int {
 		switch {
 		case a.Ready == b.Ready:
 			return strings.Compare(a.ID, b.ID)

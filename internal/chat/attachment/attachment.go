@@ -659,8 +659,9 @@ func (s *Store) Reseal(ctx context.Context, person string, ring *vault.Ring, aft
 	for _, r := range all {
 		if r.generation != ring.Newest() {
 			err := s.reseal(ctx, ring, r)
-			if errors.Is(err, ErrDamaged) {
-				err = nil // it can't be opened with the old key either
+			next = r.ID
+			if errors.Is(err, ErrDamaged) || err != nil && vault.Skip(ctx, fmt.Errorf("attachment %s: %w", r.ID, err)) {
+				continue // it can't be opened with the old key either
 			}
 			if err != nil {
 				return "", n, fmt.Errorf("attachment %s: %w", r.ID, err)

@@ -400,6 +400,9 @@ func (a *Attachments) Reseal(ctx context.Context, person string, ring *vault.Rin
 			continue // what is damaged can't be opened with the old key either
 		}
 		name, err := ring.Open(namePlace(piece), r.sealed)
+		if err != nil && vault.Skip(ctx, fmt.Errorf("the name of attachment %s: %w", piece, err)) {
+			continue
+		}
 		if err != nil {
 			return "", n, fmt.Errorf("the name of attachment %s: %w", piece, err)
 		}

@@ -27,7 +27,7 @@ func (s *Store) Reseal(ctx context.Context, person string, ring *vault.Ring, aft
 	also := 0
 	if after == "" {
 		changed, err := resealPreferences(ctx, s, ring, person)
-		if err != nil {
+		if err != nil && !vault.Skip(ctx, err) {
 			return "", 0, err
 		}
 		if changed {
@@ -46,6 +46,9 @@ func (s *Store) Reseal(ctx context.Context, person string, ring *vault.Ring, aft
 	n = also
 	for _, r := range all {
 		changed, err := s.resealRow(ctx, table, ring, r)
+		if err != nil && vault.Skip(ctx, fmt.Errorf("%s: %w", place(table, r.id), err)) {
+			err = nil // what lies below has keys of its own
+		}
 		more := false
 		switch {
 		case err != nil:
@@ -54,7 +57,7 @@ func (s *Store) Reseal(ctx context.Context, person string, ring *vault.Ring, aft
 		default:
 			more, err = s.resealFiles(ctx, ring, r.id, limit)
 		}
-		if err != nil {
+		if err != nil && !vault.Skip(ctx, fmt.Errorf("%s: %w", place(table, r.id), err)) {
 			return "", n, fmt.Errorf("%s: %w", place(table, r.id), err)
 		}
 		if changed || more {

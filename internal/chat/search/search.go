@@ -606,6 +606,10 @@ func (x *Index) Reseal(ctx context.Context, person string, ring *vault.Ring, aft
 			return "", n, err
 		}
 		data, err := ring.Open(place(person, l.name), sealed)
+		if err != nil && vault.Skip(ctx, fmt.Errorf("a part of the search index: %w", err)) {
+			n--
+			continue
+		}
 		if err != nil {
 			return "", n, fmt.Errorf("seal the search index with the new key: %w", err)
 		}

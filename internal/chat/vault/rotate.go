@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/store"
+	"github.com/burin-dev/burin/transcript/sealed"
 )
 
 // Sealed is a room that keeps sealed records of people.
@@ -17,7 +18,7 @@ type Sealed interface {
 	// seals those with the ring's newest key that have another. It gives the place of the
 	// last one, "" where there is none after it, and how many it has sealed. "" is also the
 	// place before the first. A record that somebody else changes meanwhile is theirs to
-	// seal.
+	// seal. One that can't be opened is passed over with [Skip].
 	Reseal(ctx context.Context, person string, ring *Ring, after string, limit int) (next string, n int, err error)
 }
 
@@ -164,9 +165,9 @@ func (v *Vault) resealPerson(ctx context.Context, person string, rooms []Sealed)
 			return err
 		}
 		old := time.Since(time.Unix(created, 0)) >= v.options.Grace
-		n := 0
+		n, left := 0, &skipped{}
 		for _, room := range rooms {
-			sealed, err := walk(ctx, room, person, ring)
+			sealed, err := walk(context.WithValue(ctx, skippedKey{}, left), room, person, ring)
 			if err != nil {
 				return err
 			}
@@ -175,11 +176,36 @@ func (v *Vault) resealPerson(ctx context.Context, person string, rooms []Sealed)
 		if !old {
 			return nil // later
 		}
+		if n == 0 && left.n > 0 {
+			return fmt.Errorf("%d records can't be opened, and stay as they are with the old key; the first: %w", left.n, left.first)
+		}
 		if n == 0 {
 			return v.retire(ctx, person, ring.Newest())
 		}
 	}
 	return nil
+}
+
+type skippedKey struct{}
+
+// skipped are records of a pass that can't be opened.
+type skipped struct {
+	n     int
+	first error
+}
+
+// Skip says whether an error of a record means that it can't be opened, now or later, so that a room passes over it and
+// seals the others again. The record keeps its old key, which is why that isn't deleted.
+func Skip(ctx context.Context, err error) bool {
+	if !errors.Is(err, ErrKey) && !errors.Is(err, ErrRetired) && !errors.Is(err, ErrLarge) && !errors.Is(err, sealed.ErrKey) {
+		return false
+	}
+	if s, ok := ctx.Value(skippedKey{}).(*skipped); ok {
+		if s.n++; s.first == nil {
+			s.first = err
+		}
+	}
+	return true
 }
 
 func walk(ctx context.Context, room Sealed, person string, ring *Ring) (sealed int, err error) {

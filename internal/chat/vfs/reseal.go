@@ -58,8 +58,9 @@ func (r rows) resealNodes(ctx context.Context, q store.Querier, after string, li
 		return "", 0, err
 	}
 	defer found.Close()
-	sealed := map[int64][]byte{}
+	sealed, looked := map[int64][]byte{}, 0
 	for found.Next() {
+		looked++
 		var of node
 		var deleted int64
 		var old []byte
@@ -67,10 +68,15 @@ func (r rows) resealNodes(ctx context.Context, q store.Querier, after string, li
 			return "", 0, err
 		}
 		of.deleted = deleted != 0
-		if sealed[of.id], err = r.reseal(of.place(r.project), old); err != nil {
+		last = of.id
+		fresh, err := r.reseal(of.place(r.project), old)
+		if err != nil && vault.Skip(ctx, err) {
+			continue
+		}
+		if err != nil {
 			return "", 0, err
 		}
-		last = of.id
+		sealed[of.id] = fresh
 	}
 	if err := found.Err(); err != nil {
 		return "", 0, err
@@ -81,7 +87,7 @@ func (r rows) resealNodes(ctx context.Context, q store.Querier, after string, li
 			return "", 0, err
 		}
 	}
-	if len(sealed) < limit {
+	if looked < limit {
 		return "contents", len(sealed), nil
 	}
 	return "nodes/" + strconv.FormatInt(last, 10), len(sealed), nil
@@ -107,7 +113,8 @@ func (r rows) resealContents(ctx context.Context, q store.Querier, after string,
 		}
 	}
 	newest, grown := int64(r.ring.Newest()), int64(0)
-	for done := int64(0); n < limit && done < resealBytes; n++ {
+	looked := 0
+	for done := int64(0); looked < limit && done < resealBytes; looked++ {
 		found, err := q.Query(ctx, `SELECT node, version, size, facts, data FROM {vfs_contents}
 			WHERE project = ?1 AND (node, version) > (?2, ?3) AND generation <> ?4 ORDER BY node, version LIMIT 1`, r.project, lastNode, lastVersion, newest)
 		if err != nil {
@@ -129,7 +136,12 @@ func (r rows) resealContents(ctx context.Context, q store.Querier, after string,
 				c.data, err = r.reseal(placed("data", r.project, c.node, c.version), c.data)
 			}
 		}
+		if err != nil && there && vault.Skip(ctx, err) {
+			done += size
+			continue
+		}
 		if err == nil && there {
+			n++
 			_, err = q.Exec(ctx, `UPDATE {vfs_contents} SET size = ?4, generation = ?5, facts = ?6, data = ?7 WHERE project = ?1 AND node = ?2 AND version = ?3`,
 				r.project, c.node, c.version, c.size(), newest, c.facts, c.data)
 		}

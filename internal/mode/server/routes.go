@@ -60,6 +60,12 @@ const attachPath = "/v1/sessions/{id}/attach"
 // parameter is one of a query.
 type parameter struct{ name, about string }
 
+// About is what the server is.
+type About struct {
+	Version string `json:"version"`
+	Changes string `json:"changes"` // Markdown, the newest version first
+}
+
 // Open is a session as it is now.
 type Open struct {
 	Header transcript.Header `json:"header"`
@@ -99,6 +105,12 @@ func (s *Server) routes() []route {
 				{"watching", "false: nobody looks, as at a page in the background, so that notifications come all the same"},
 			},
 			stream: true, serve: s.events,
+		},
+		{
+			verb: "GET", path: "/v1/about", needs: remote.Watch, about: "Says which version of burin this is, and what is new in it and in those before it, as Markdown.",
+			out: reflect.TypeFor[About](), serve: func(w http.ResponseWriter, _ *http.Request) {
+				answer(w, http.StatusOK, About{s.o.Version, s.o.Changes})
+			},
 		},
 		{verb: "GET", path: "/v1/openapi.json", needs: remote.Watch, about: "This description.", serve: s.describe},
 		{

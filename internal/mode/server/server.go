@@ -65,6 +65,8 @@ type Who struct {
 // Options of a server. Those that may be nil say so.
 type Options struct {
 	Version string
+	// Changes is what is new in this version and those before it, as Markdown.
+	Changes string
 	// People are those who may use it.
 	People *people.People
 	// Token is that of the owner, and PeerToken that of other servers of the same database. They are

@@ -1,5 +1,6 @@
 // Made by npm run api from docs/openapi.json. Do not edit.
 
+export type About = { "version": string; "changes": string };
 export type Access = { "kind": string; "target": string; "dir"?: string };
 export type Added = { "lease": string; "at": number; "records": string[] | null };
 export type Agent = { "id": string; "agent": string; "parent"?: string; "callId"?: string; "index": number; "description"?: string; "task": string; "background"?: boolean; "state": string; "error"?: string; "tool"?: string; "said"?: string; "model"?: string; "requests": number; "calls": number; "tokens": number; "context"?: number; "window"?: number; "cost": number; "known": boolean; "waiting"?: string; "started": string; "ended"?: string; "path"?: string };
@@ -214,6 +215,7 @@ export interface Operations {
   "GET /healthz": { in: undefined; out: unknown };
   "GET /metrics": { in: undefined; out: unknown };
   "GET /readyz": { in: undefined; out: unknown };
+  "GET /v1/about": { in: undefined; out: About };
   "GET /v1/admin/audit": { in: undefined; out: People_Entry[] | null };
   "GET /v1/admin/groups": { in: undefined; out: Group[] | null };
   "POST /v1/admin/groups": { in: GroupSet; out: unknown };

@@ -583,6 +583,8 @@ const pages: Record<keyof typeof pagesEn, string> = {
   "settings.log.about": "Was in den letzten 400 Tagen mit Konten und Anbietern getan wurde, das Neueste zuerst.",
   "settings.account": "Konto und Sicherheit",
   "settings.account.about": "Passwort, Passkeys, Geräte, Schlüssel und Export.",
+  "settings.about": "Über burin",
+  "settings.about.about": "Die Version von burin auf diesem Server und was darin neu ist.",
   "settings.account.open": "Deine Kontoseite öffnen",
   "usage.cost": "Kosten",
   "usage.requests": "Anfragen",
@@ -1121,6 +1123,7 @@ const managers: Record<keyof typeof managersEn, string> = {
   "moving.archive": "Neue Projekte: {projects}. Neue Dateien: {files}.",
   "moving.trashed": "Chats, die im Papierkorb lagen und nicht kamen: {n}.",
   "moving.account": "Das Archiv eines Kontos, das dessen Export schreibt, bringt seine Projekte mit Einstellungen, Dateien und Chats mit.",
+  "about.new": "Was in dieser Version neu ist (auf Englisch)",
 };
 
 export const de = { app, pages, admin, coding, notifications, files, managers };

@@ -107,6 +107,7 @@ export const managersEn = {
   "moving.archive": "New projects: {projects}. New files: {files}.",
   "moving.trashed": "Chats that were in the trash and didn't come: {n}.",
   "moving.account": "The archive of an account, which its export writes, brings its projects with settings, files and chats.",
+  "about.new": "What is new in this version",
 } as const;
 
 export const m = texts<keyof typeof managersEn>("managers", managersEn);

@@ -289,6 +289,8 @@ export const pagesEn = {
   "settings.log.about": "What was done with accounts and providers in the last 400 days, newest first.",
   "settings.account": "Account and security",
   "settings.account.about": "Password, passkeys, devices, keys and export.",
+  "settings.about": "About",
+  "settings.about.about": "The version of burin on this server, and what is new in it.",
   "settings.account.open": "Open your account page",
   "usage.cost": "Cost",
   "usage.requests": "Requests",
