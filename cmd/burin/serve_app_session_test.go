@@ -168,6 +168,7 @@ func TestServeAppPrograms(t *testing.T) {
 			v.shows("program", "hello Ada", "Ctrl+C")
 			b.Eval(`document.querySelector('.program form').requestSubmit()`, nil)
 			b.Until(`!document.querySelector('.program') && document.body.innerText.includes('All done.')`)
+			b.Until(`document.querySelectorAll('.prompt').length === 1`) // though it was sent while the session was loaded
 
 			b.Eval(`[...document.querySelectorAll('.bar button')].find((e) => e.innerText.includes('In the background')).click()`, nil)
 			b.Until(`document.querySelector('.panel .last')?.innerText.includes('tick <img')`)

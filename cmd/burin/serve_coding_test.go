@@ -116,9 +116,9 @@ func TestServeAppCoding(t *testing.T) {
 			v := app(t, codingTurns(), size[0], size[1], i == 1)
 			v.name = "coding-" + fmt.Sprint(size[0])
 			b := v.b
-			tty := greeting(v)
-
 			b.Open(v.c.url + "/s")
+			b.Until(`document.querySelector('main .empty')`)
+			tty := greeting(v) // which the list hears of
 			b.Until(`document.querySelector('.coding .item') && document.querySelector('main section li a')`)
 			b.Until(`document.querySelector('main section li .waiting')`)
 			v.shows("list", "may run write?")

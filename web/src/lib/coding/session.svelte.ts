@@ -304,6 +304,8 @@ export class Session {
         entries.set(entry.id, e.execution ? { ...entry, execution: e.execution } : entry);
       }
     }
+    const arrived = missing.flatMap((id) => entries.get(id)?.message ?? []).filter((m) => m.role === "user").map(textOf);
+    if (arrived.length > 0) this.sending = this.sending.filter((s) => !arrived.includes(s.text));
     this.entries = entries;
     this.earlier = from > 0;
     this.order = ids;
@@ -379,7 +381,7 @@ export class Session {
       const body: Input = { id, message: { role: "user", content } };
       if (when) body.when = when;
       await this.client.call("POST /v1/sessions/{id}/submit", { id: this.id, body });
-      this.follower.follow(this.id, this.id);
+      if (!this.loading) this.follower.follow(this.id, this.id); // else from where it was when it was loaded
     } catch (error) {
       this.sending = this.sending.filter((s) => s.id !== id);
       throw error;
