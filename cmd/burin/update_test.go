@@ -137,7 +137,7 @@ func entry(name, content string) tar.Header {
 }
 
 // packedProgram is the archive of a release.
-func packedProgram(t *testing.T, file string) []byte {
+func packedProgram(t *testing.T, file, version string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -152,7 +152,7 @@ func packedProgram(t *testing.T, file string) []byte {
 	for _, f := range []struct {
 		name    string
 		content []byte
-	}{{"LICENSE", []byte("MIT\n")}, {"man/burin.1", []byte(".TH\n")}, {"burin", content}, {"completions/_burin", []byte("#\n")}} {
+	}{{"LICENSE", []byte("MIT\n")}, {"man/burin.1", []byte(".TH\n")}, {"burin", content}, {"completions/_burin", []byte("#\n")}, {"web/mermaid.js.gz", []byte("draws")}, {"web/version", []byte(version)}} {
 		err = w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o755, Size: int64(len(f.content))})
 		if err == nil {
 			_, err = w.Write(f.content)
@@ -346,7 +346,7 @@ func TestUpdate(t *testing.T) {
 	pacetest.Costly(t)
 	t.Parallel()
 	one, two := buildRelease(t, "v0.1.0", true), buildRelease(t, "v0.2.0", true)
-	first, second := publish(t, "v0.1.0", packedProgram(t, one)), publish(t, "v0.2.0", packedProgram(t, two))
+	first, second := publish(t, "v0.1.0", packedProgram(t, one, "v0.1.0")), publish(t, "v0.2.0", packedProgram(t, two, "v0.2.0"))
 
 	t.Run("forward and back", func(t *testing.T) {
 		m := newMirror(t, httptest.NewTLSServer, first, second)
@@ -354,6 +354,14 @@ func TestUpdate(t *testing.T) {
 		certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: m.Certificate().Raw})
 		i.env = append(i.env, "NODE_EXTRA_CA_CERTS="+string(certificate))
 
+		if err := os.Mkdir(filepath.Join(i.dir, "web"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"version", "mermaid.js.gz"} {
+			if err := os.WriteFile(filepath.Join(i.dir, "web", name), []byte("v0.0.1"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
 		i.says("burin v0.2.0 is available, this is v0.1.0: burin update\n", "update", "--check")
 		i.says("burin v0.1.0\n", "--version")
 		i.says("burin v0.2.0 is installed. The one before is ~/bin/burin.old; burin update --back restores it.\n", "update")
@@ -366,8 +374,11 @@ func TestUpdate(t *testing.T) {
 		i.says("burin v0.2.0\n", "--version")
 		i.says("burin v0.1.0 is installed", "update", "--version", "0.1.0")
 		i.says("burin v0.1.0\n", "--version")
-		if got := i.files(i.dir); !slices.Equal(got, []string{"burin", "burin.old"}) {
+		if got := i.files(i.dir); !slices.Equal(got, []string{"burin", "burin.old", "web", "web.old"}) {
 			t.Errorf("beside the program: %v", got)
+		}
+		if got, err := os.ReadFile(filepath.Join(i.dir, "web", "version")); err != nil || string(got) != "v0.1.0" {
+			t.Errorf("the folder beside the program is of %s, %v", got, err)
 		}
 		if info, err := os.Stat(i.program()); err != nil || info.Mode().Perm() != 0o755 {
 			t.Errorf("the program's mode is %v, %v", info.Mode(), err)

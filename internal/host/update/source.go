@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -115,8 +116,8 @@ func (r Release) archive() string {
 	return fmt.Sprintf("burin_%s_%s_%s%s", strings.TrimPrefix(r.Version, "v"), runtime.GOOS, runtime.GOARCH, ending)
 }
 
-// download gets a release's program for this platform and checks it.
-func (u *Updater) download(ctx context.Context, r Release, to io.Writer) error {
+// download gets a release's program for this platform and checks it. Folders that belong to it come into stage.
+func (u *Updater) download(ctx context.Context, r Release, to io.Writer, stage string) error {
 	ctx, cancel := context.WithTimeout(ctx, downloadTime)
 	defer cancel()
 	const sums = "checksums.txt"
@@ -149,7 +150,7 @@ func (u *Updater) download(ctx context.Context, r Release, to io.Writer) error {
 	if got := hex.EncodeToString(hash.Sum(nil)); got != want {
 		return fmt.Errorf("the checksum of %s is wrong: nothing was changed; try again, and report it if it stays so", name)
 	}
-	if err := unpack(archive, name, maxUnpacked, to); err != nil {
+	if err := unpack(archive, name, maxUnpacked, to, stage, beside(filepath.Dir(u.exe))); err != nil {
 		return fmt.Errorf("unpack %s: %w: nothing was changed", name, err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -18,10 +19,10 @@ const maxUnpacked = 400 << 20
 
 var errTooLarge = errors.New("too large")
 
-// unpack writes the program that an archive holds, of at most limit bytes with what stands
-// before it. Nothing else of it is written.
-func unpack(archive *os.File, name string, limit int64, to io.Writer) error {
-	p := &program{to: to, left: limit}
+// unpack writes the program that an archive holds, and into stage the files that it has in some
+// folders, of at most limit bytes with what is passed over. Nothing else of it is written.
+func unpack(archive *os.File, name string, limit int64, to io.Writer, stage string, folders []string) error {
+	p := &program{to: to, left: limit, stage: stage, folders: folders}
 	if err := p.read(archive, strings.HasSuffix(name, ".zip")); err != nil {
 		switch {
 		case errors.Is(err, io.ErrUnexpectedEOF):
@@ -37,11 +38,14 @@ func unpack(archive *os.File, name string, limit int64, to io.Writer) error {
 	return nil
 }
 
-// program looks for the one file of an archive.
+// program looks for the one file of an archive that is the program, and for folders.
 type program struct {
 	to    io.Writer
 	left  int64 // of what may be unpacked
 	found bool
+
+	stage   string
+	folders []string
 }
 
 func (p *program) read(archive *os.File, zipped bool) error {
@@ -55,7 +59,8 @@ func (p *program) read(archive *os.File, zipped bool) error {
 			return err
 		}
 		for _, f := range r.File {
-			if err := p.entry(f.Name, f.Mode(), func() (io.ReadCloser, error) { return f.Open() }); err != nil {
+			n, err := p.entry(f.Name, f.Mode(), func() (io.ReadCloser, error) { return f.Open() })
+			if p.left -= n; err != nil {
 				return err
 			}
 		}
@@ -78,32 +83,48 @@ func (p *program) read(archive *os.File, zipped bool) error {
 		if err != nil {
 			return err
 		}
-		if err := p.entry(h.Name, h.FileInfo().Mode(), func() (io.ReadCloser, error) { return io.NopCloser(all), nil }); err != nil {
+		if _, err := p.entry(h.Name, h.FileInfo().Mode(), func() (io.ReadCloser, error) { return io.NopCloser(all), nil }); err != nil {
 			return err
 		}
 	}
 }
 
-// entry writes a file of the archive if it is the program.
-func (p *program) entry(name string, mode os.FileMode, open func() (io.ReadCloser, error)) error {
+// entry writes a file of the archive if it is the program, or in one of the folders. n is how many bytes that were.
+func (p *program) entry(name string, mode os.FileMode, open func() (io.ReadCloser, error)) (n int64, err error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`) {
-		return fmt.Errorf("%q leads out of it", name)
+		return 0, fmt.Errorf("%q leads out of it", name)
 	}
-	if name != "burin" && name != "burin.exe" {
-		return nil
+	folder, file, within := strings.Cut(name, "/")
+	to := p.to
+	switch {
+	case name == "burin" || name == "burin.exe":
+		if !mode.IsRegular() || p.found {
+			return 0, fmt.Errorf("its %s is no file, or there twice", name)
+		}
+		p.found = true
+	case within && file != "" && slices.Contains(p.folders, folder):
+		if !mode.IsRegular() || strings.Contains(file, "/") {
+			return 0, fmt.Errorf("its %s is no file, or in a folder of its own", name)
+		}
+		if err := os.MkdirAll(filepath.Join(p.stage, folder), 0o755); err != nil {
+			return 0, err
+		}
+		out, failed := os.OpenFile(filepath.Join(p.stage, folder, file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if failed != nil {
+			return 0, failed
+		}
+		defer func() { err = errors.Join(err, out.Close()) }()
+		to = out
+	default:
+		return 0, nil
 	}
-	if !mode.IsRegular() || p.found {
-		return fmt.Errorf("its %s is no file, or there twice", name)
-	}
-	p.found = true
 	content, err := open()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer content.Close()
 	left := p.left // a tar's own reader counts, too
-	_, err = io.Copy(p.to, &bounded{content, &left})
-	return err
+	return io.Copy(to, &bounded{content, &left})
 }
 
 // bounded reads until so many bytes were read.

@@ -7,7 +7,8 @@
 //
 // The program's file is replaced in one step, after the new program has been started once
 // to say its version. Whatever fails before leaves the old one in its place. It is kept
-// beside the new one, for [Updater.Back]. Programs that run go on.
+// beside the new one, for [Updater.Back]. Programs that run go on. The folders of the release that
+// stand beside the program are replaced with it.
 //
 // Nothing here runs at start-up: [Updater.Hint] is called when the screen is there.
 package update
@@ -151,7 +152,12 @@ func (u *Updater) Install(ctx context.Context, r Release) (Result, error) {
 	}
 	defer os.Remove(to.Name())
 	defer to.Close()
-	if err := u.download(ctx, r, to); err != nil {
+	stage, err := os.MkdirTemp(filepath.Dir(u.exe), ".burin-*")
+	if err != nil {
+		return Result{}, u.unwritable(err)
+	}
+	defer os.RemoveAll(stage)
+	if err := u.download(ctx, r, to, stage); err != nil {
 		return Result{}, err
 	}
 	mode := os.FileMode(0o755)
@@ -167,7 +173,18 @@ func (u *Updater) Install(ctx context.Context, r Release) (Result, error) {
 	case got != r.Version:
 		return Result{}, fmt.Errorf("the new burin says that it is %q, not %s; nothing was changed", prose.Inline(got), r.Version)
 	}
-	return u.put(to.Name(), r.Version)
+	done, err := u.put(to.Name(), r.Version)
+	if err == nil {
+		u.moved(swap(filepath.Dir(u.exe), stage))
+	}
+	return done, err
+}
+
+// moved tells that folders beside the program could not be replaced, which it can do without.
+func (u *Updater) moved(err error) {
+	if err != nil {
+		u.say("The folders private and web beside burin could not be replaced: take those of the archive, or private projects and diagrams are missing (" + err.Error() + ")")
+	}
 }
 
 // Back puts the program before in place, and keeps this one as the one before.
@@ -187,8 +204,10 @@ func (u *Updater) Back(ctx context.Context) (Result, error) {
 	r, err := u.put(aside, version)
 	if err != nil {
 		_ = os.Rename(aside, old)
+		return r, err
 	}
-	return r, err
+	u.moved(swapBack(filepath.Dir(u.exe)))
+	return r, nil
 }
 
 // put moves a new program into the place of this one, which becomes the former.

@@ -217,7 +217,7 @@ func unpackBytes(t testing.TB, archive []byte, name string) (string, error) {
 	}
 	defer f.Close()
 	var out bytes.Buffer
-	err = unpack(f, name, testLimit, &out)
+	err = unpack(f, name, testLimit, &out, t.TempDir(), []string{"web"})
 	return out.String(), err
 }
 
@@ -230,6 +230,9 @@ func TestUnpackZip(t *testing.T) {
 		{string(zipped(t, `..\evil`, "x", "burin.exe", "program")), "", "leads out"},
 		{string(zipped(t, "burin.exe", "a", "burin.exe", "b")), "", "twice"},
 		{string(zipped(t, "burin.exe", string(make([]byte, testLimit+1)))), "", "more than 2 MB"},
+		{string(zipped(t, "web/mermaid.js.gz", string(make([]byte, testLimit/2)), "web/version", "v1", "web/other", string(make([]byte, testLimit/2)), "burin.exe", "program")), "", "more than 2 MB"},
+		{string(zipped(t, "web/a/b", "x", "burin.exe", "program")), "", "in a folder of its own"},
+		{string(zipped(t, "web/version", "a", "web/version", "b", "burin.exe", "program")), "", "exists"},
 		{string(zipped(t, "burin.exe", "program")[:50]), "", "zip"},
 		{"", "", "zip"},
 	} {
@@ -296,4 +299,55 @@ func FuzzUnpack(f *testing.F) {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
 	})
+}
+
+// The folders of a release beside the program change with it, and a folder of the user's that has the
+// name of one stays.
+func TestFolders(t *testing.T) {
+	dir, stage := t.TempDir(), t.TempDir()
+	has := func(folder, version string, files ...string) {
+		t.Helper()
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range append(files, "version") {
+			put(t, filepath.Join(folder, name), version)
+		}
+	}
+	has(filepath.Join(dir, "web"), "1", "mermaid.js.gz")
+	has(filepath.Join(dir, "private"), "mine", "diary.txt")
+	if got := beside(dir); len(got) != 1 || got[0] != "web" {
+		t.Fatalf("the folders of the release are %v", got)
+	}
+	for _, version := range []string{"2", "3"} {
+		has(filepath.Join(stage, "web"), version, "mermaid.js.gz")
+		has(filepath.Join(stage, "private"), version, "burin.wasm.gz")
+		if err := swap(dir, stage); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is := func(now, old string) {
+		t.Helper()
+		if got := text(t, filepath.Join(dir, "web", "version")) + text(t, filepath.Join(dir, "web.old", "version")); got != now+old {
+			t.Errorf("there are %s, want %s and %s", got, now, old)
+		}
+		if text(t, filepath.Join(dir, "private", "diary.txt")) != "mine" {
+			t.Error("the user's folder has changed")
+		}
+	}
+	is("3", "2")
+	for _, want := range []string{"23", "32"} {
+		if err := swapBack(dir); err != nil {
+			t.Fatal(err)
+		}
+		is(want[:1], want[1:])
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "web.old")); err != nil {
+		t.Fatal(err)
+	}
+	has(filepath.Join(dir, "web.old"), "mine", "site.html")
+	has(filepath.Join(stage, "web"), "4", "mermaid.js.gz")
+	if err := swap(dir, stage); err == nil || text(t, filepath.Join(dir, "web.old", "site.html")) != "mine" || text(t, filepath.Join(dir, "web", "version")) != "3" {
+		t.Errorf("over the user's web.old: %v", err)
+	}
 }
