@@ -186,7 +186,7 @@ func serve(ctx context.Context, p *program, a askFlags, o serveOptions) error {
 	}
 	defer k.tend(ctx, p.warn)()
 	so := server.Options{
-		Version: version(), Changes: burin.Changelog(), Storage: k.storage, Push: k.push, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Fork: k.fork, Watch: k.watch.Listen, Folders: k.listFolders, Ready: k.ready,
+		Version: version(), Changes: burin.Changelog(), Storage: k.storage, Push: k.push, People: k.people, Token: token, List: k.list, May: k.may, Face: k.faceOf, Moved: k.moved, New: k.begin, Fork: k.fork, Watch: k.watch.Listen, Folders: k.listFolders, Machines: k.machines.list, Ready: k.ready,
 		Projects: k.projects, Finder: k.finder, Attachments: k.attachments, Private: k.private, Busy: k.chats.Busy, End: k.chats.End, Open: func() int { return k.sessions.Len() + k.chats.Len() },
 		Host: func(name string) bool {
 			return slices.ContainsFunc(o.hosts, func(h string) bool { return strings.EqualFold(h, name) }) || l.names != nil && l.names(name)
@@ -307,6 +307,7 @@ type kept struct {
 	storage  *gremlin.API   // nil: it is off
 	proxies  []netip.Prefix // of the settings
 	signIn   []*oidc.Provider
+	machines *machines
 
 	pieces      *attachment.Store
 	attachments *project.Attachments
@@ -348,6 +349,9 @@ func newKept(ctx context.Context, p *program, a askFlags, paths config.Paths, at
 			return nil, fmt.Errorf("server.folders: %q is not an absolute path", dir)
 		}
 		k.folders = append(k.folders, dir)
+	}
+	if k.machines, err = machinesOf(settings.Server.Machines, p.getenv); err != nil {
+		return nil, err
 	}
 	if k.signIn, err = providers(settings.Server.OIDC, p.getenv); err != nil {
 		return nil, err

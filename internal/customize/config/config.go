@@ -51,6 +51,12 @@ type OIDC struct {
 	Admit           string   `yaml:"admit,omitempty"`           // the role of new people; empty = they aren't admitted
 }
 
+// Machine is another machine's server, whose sessions a server lists, too.
+type Machine struct {
+	Address  string `yaml:"address,omitempty"`  // such as https://desk.local:4647
+	TokenEnv string `yaml:"tokenEnv,omitempty"` // name of the variable with a token of an admin there
+}
+
 // Config is what config.yml may say.
 type Config struct {
 	// ModelRoles maps a role (default, smol, slow, vision, plan, designer,
@@ -364,6 +370,8 @@ type Config struct {
 		Folders        []string `yaml:"folders"` // in which browsers begin sessions
 		// OIDC are the providers with whose accounts people sign in, by the name that they have in addresses.
 		OIDC map[string]OIDC `yaml:"oidc"`
+		// Machines are servers of other machines, by what they are called.
+		Machines map[string]Machine `yaml:"machines"`
 	} `yaml:"server"`
 	// Background is about owners without a face.
 	Background struct {

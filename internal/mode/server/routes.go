@@ -82,6 +82,10 @@ func (s *Server) routes() []route {
 			out:   reflect.TypeFor[[]Listed](), serve: s.list,
 		},
 		{
+			verb: "GET", path: "/v1/machines", needs: remote.Watch, role: people.Admin, about: "Lists the sessions of the machines that server.machines names: the newest 100 of each, within 5 seconds.",
+			out: reflect.TypeFor[[]Machine](), serve: func(w http.ResponseWriter, r *http.Request) { answer(w, http.StatusOK, s.o.Machines(r.Context())) },
+		},
+		{
 			verb: "POST", path: "/v1/sessions", needs: remote.Own, role: people.Admin, about: "Begins a session in a folder.",
 			in: reflect.TypeFor[New](), out: reflect.TypeFor[Created](), created: true, serve: s.begin,
 		},

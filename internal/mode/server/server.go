@@ -84,6 +84,8 @@ type Options struct {
 	Drain func(ctx context.Context)
 	// Open says how many sessions the server has open.
 	Open func() int
+	// Machines lists the sessions of other machines.
+	Machines func(ctx context.Context) []Machine
 	// List lists the sessions, newest first; limit is how many at most, 0 is all.
 	List func(ctx context.Context, limit int) ([]Listed, error)
 	// Projects keeps the projects and chats of people.
@@ -154,6 +156,14 @@ type Listed struct {
 	Since  time.Time       `json:"since,omitzero"`
 	Parent string          `json:"parent,omitempty"` // the id of the session from which it was forked
 	Agents []session.Agent `json:"agents,omitempty"` // sub-agents of an open session that work or will
+}
+
+// Machine is another machine with its sessions.
+type Machine struct {
+	Name     string   `json:"name"`
+	Address  string   `json:"address"` // where its own pages are, which open its sessions at /s/ID
+	Sessions []Listed `json:"sessions"`
+	Problem  string   `json:"problem,omitempty"` // why they aren't known
 }
 
 // New says how a session begins.

@@ -84,6 +84,7 @@ export type Link = { "link": string; "note"?: string };
 export type Linking = { "provider": string; "password"?: string };
 export type Listed = { "id": string; "title": string; "folder": string; "created": string; "modified": string; "state"?: string; "question"?: string; "cost"?: number; "since"?: string; "parent"?: string; "agents"?: Agent[] | null };
 export type Lost = { "EntryID": string; "Block": number; "What": string; "Ref": string; "Size": number; "Err": unknown };
+export type Machine = { "name": string; "address": string; "sessions": Listed[] | null; "problem"?: string };
 export type Made = { "id": string; "response": unknown };
 export type MadeShare = { "share": Share; "path": string };
 export type MadeToken = { "token": string };
@@ -258,6 +259,7 @@ export interface Operations {
   "GET /v1/events": { in: undefined; out: unknown };
   "GET /v1/folders": { in: undefined; out: Folders };
   "POST /v1/join": { in: Joining; out: unknown };
+  "GET /v1/machines": { in: undefined; out: Machine[] | null };
   "GET /v1/me": { in: undefined; out: Me };
   "POST /v1/me/delete": { in: Confirmation; out: unknown };
   "GET /v1/me/devices": { in: undefined; out: Device[] | null };

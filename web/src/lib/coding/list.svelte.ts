@@ -1,7 +1,7 @@
 /** The coding sessions of the machine, as a list that follows what they do. */
 
 import type { Client } from "../api/client";
-import type { Listed } from "../api/schema";
+import type { Listed, Machine } from "../api/schema";
 
 export interface Branch {
   s: Listed;
@@ -18,6 +18,7 @@ const rank = (s: Listed) => (s.state === "waiting" ? 0 : s.state === "working" ?
 const byState = (a: Listed, b: Listed) => rank(a) - rank(b) || (a.modified < b.modified ? 1 : -1);
 export class Sessions {
   all = $state.raw<Listed[]>([]);
+  others = $state.raw<Machine[]>([]); // other machines
   ready = $state(false);
   readonly running = $derived(this.all.filter((s) => s.state).sort(byState));
   readonly waiting = $derived(this.all.filter((s) => s.state === "waiting").length);
@@ -58,6 +59,17 @@ export class Sessions {
       } while (this.again);
     })().finally(() => (this.busy = undefined));
     return this.busy;
+  }
+
+  /** look asks for the sessions of other machines, which nobody tells of. */
+  async look() {
+    if (document.hidden) return;
+    try {
+      const all = ((await this.client.call("GET /v1/machines")) ?? []).map((m) => ({ ...m, sessions: [...(m.sessions ?? [])].sort(byState).slice(0, 20) }));
+      if (JSON.stringify(all) !== JSON.stringify(this.others)) this.others = all;
+    } catch {
+      // The next one may work.
+    }
   }
 
   private async read() {
