@@ -243,6 +243,7 @@ func TestServeAppBring(t *testing.T) {
 			drop("archive.zip", archive)
 			b.Until(`document.querySelector('.result:not(.wrong)')?.innerText.includes('1 chat imported') && !document.querySelector('progress')`)
 			b.Eval(`document.querySelector('.results').scrollIntoView({block: 'center'})`, nil)
+			b.Until(`document.body.innerText.includes('Zoo')`) // the list follows the stream
 			v.shows("after", "New projects: 1. New files: 1.", "Zoo")
 			b.Until(`[...document.querySelectorAll('.chat')].some((e) => e.textContent.includes('Animals'))`)
 			drop("archive.zip", archive)

@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -24,7 +25,7 @@ var diagramFolder = apart{"what draws diagrams", "web", "mermaid.js.gz", "docs/s
 const diagramPath = framePath + "diagram"
 
 // frames are the kinds of these pages: what the browser lets each of them do, and its script.
-func frames(kind, site string) (policy, script string, ok bool) {
+func frames(kind, site, why string) (policy, script string, ok bool) {
 	const size = `new ResizeObserver(() => parent.postMessage({height: document.documentElement.offsetHeight}, "*")).observe(document.documentElement);`
 	const heard = `addEventListener("message", (e) => { if (e.source !== parent || typeof e.data !== "string") return; `
 	switch kind {
@@ -38,7 +39,10 @@ func frames(kind, site string) (policy, script string, ok bool) {
 		script = size + heard + `const i = new Image(); i.referrerPolicy = "no-referrer"; i.onload = () => parent.postMessage({loaded: true}, "*"); i.onerror = () => parent.postMessage({failed: true}, "*"); i.src = e.data; document.body.replaceChildren(i); });`
 		policy = "img-src http: https:; style-src 'sha256-" + sum(frameStyle) + "'; script-src 'sha256-" + sum(script) + "'"
 	case "diagram":
-		script = heardDiagrams
+		if script = heardDiagrams; why != "" {
+			text, _ := json.Marshal(why) // with < as an escape, so that it ends no script
+			script = `parent.postMessage({absent: ` + string(text) + `}, "*");`
+		}
 		policy = "img-src data:; style-src 'unsafe-inline'; font-src data:; script-src " + site + diagramPath + "/ 'sha256-" + sum(script) + "'"
 	default:
 		return "", "", false
@@ -66,14 +70,13 @@ func framed(version string) []page {
 	diagrams := diagramFolder.find(web.Parts(), version)
 	return []page{
 		{path: "GET " + framePath + "{kind}", app: true, open: true, serve: func(w http.ResponseWriter, r *http.Request) {
-			kind := r.PathValue("kind")
-			if framePath+kind == diagramPath {
+			why := ""
+			if r.URL.Path == diagramPath {
 				if _, err := diagrams(); err != nil {
-					failed(w, err)
-					return
+					why = wordsOf(w, err.Error())
 				}
 			}
-			frame(w, r, kind)
+			frame(w, r, r.PathValue("kind"), why)
 		}},
 		{path: "GET " + diagramPath + "/mermaid.js", app: true, open: true, serve: func(w http.ResponseWriter, r *http.Request) {
 			files, err := diagrams()
@@ -94,9 +97,9 @@ func framed(version string) []page {
 	}
 }
 
-// frame serves one of these pages.
-func frame(w http.ResponseWriter, r *http.Request, kind string) {
-	policy, script, ok := frames(kind, site(r))
+// frame serves one of these pages. why is what is missing for it; then it says no more than that.
+func frame(w http.ResponseWriter, r *http.Request, kind, why string) {
+	policy, script, ok := frames(kind, site(r), why)
 	if !ok {
 		fail(w, http.StatusNotFound, "", fmt.Errorf("nothing is at %s", r.URL.Path))
 		return
@@ -106,7 +109,7 @@ func frame(w http.ResponseWriter, r *http.Request, kind string) {
 	head.Set("Content-Type", "text/html; charset=utf-8")
 	head.Set("Cache-Control", "no-cache")
 	load := ""
-	if framePath+kind == diagramPath {
+	if framePath+kind == diagramPath && why == "" {
 		load = `<script src="` + diagramPath + `/mermaid.js"></script>`
 	}
 	_, _ = io.WriteString(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>Preview</title><style>`+frameStyle+`</style><body>`+load+`<script>`+script+`</script></body></html>`) // who has gone reads nothing

@@ -12,6 +12,7 @@ import { addressed, answerItems, filesOf, items, type CodingCall, type CodingEnt
 
 const PAGE = 150; // entries that are read at a time
 const SHOWN = new Set(["message", "compaction", "branch_summary"]);
+const SEEN = 3_000; // milliseconds that a message waits until the page follows the session
 const LIVE_OUTPUT = 64_000; // characters that are kept of a running command
 
 /** answersOf says how a question was settled, for a page that did not settle it. */
@@ -61,6 +62,9 @@ export class Session {
     return out;
   });
 
+  private seen!: () => void;
+  private readonly followed = new Promise<void>((done) => (this.seen = done));
+
   constructor(
     readonly id: string,
     private readonly client: Client,
@@ -105,6 +109,7 @@ export class Session {
 
   hear(m: Message) {
     if (m.facts) {
+      this.seen();
       this.facts = m.facts as unknown as Facts;
       this.leaf = this.facts.leaf ?? "";
       if (this.facts.stats.title) this.title = this.facts.stats.title;
@@ -378,6 +383,8 @@ export class Session {
     const content: Part[] = text === "" ? parts : [...parts, { type: "text", text }];
     if (!this.working) this.sending = [...this.sending, { id, text, parts }];
     try {
+      // Before, the session takes it that nobody sees what a program draws.
+      await Promise.race([this.followed, new Promise((done) => setTimeout(done, SEEN))]);
       const body: Input = { id, message: { role: "user", content } };
       if (when) body.when = when;
       await this.client.call("POST /v1/sessions/{id}/submit", { id: this.id, body });

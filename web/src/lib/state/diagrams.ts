@@ -29,8 +29,6 @@ function start(): Promise<Painter> {
 }
 
 async function load(): Promise<Painter> {
-  const r = await fetch("/frame/diagram");
-  if (r.status === 404) throw new Absent(((await r.json()) as { detail?: string }).detail ?? "");
   const frame = document.createElement("iframe");
   frame.className = "painter";
   frame.tabIndex = -1;
@@ -46,8 +44,12 @@ async function load(): Promise<Painter> {
     }, START);
     addEventListener("message", (m: MessageEvent) => {
       if (m.source !== frame.contentWindow || !frame.contentWindow) return;
-      const { ready, id, svg, error } = (m.data ?? {}) as { ready?: unknown; id?: unknown; svg?: unknown; error?: unknown };
-      if (ready === true) {
+      const { ready, absent, id, svg, error } = (m.data ?? {}) as { ready?: unknown; absent?: unknown; id?: unknown; svg?: unknown; error?: unknown };
+      if (typeof absent === "string") {
+        clearTimeout(late);
+        frame.remove();
+        reject(new Absent(absent));
+      } else if (ready === true) {
         clearTimeout(late);
         resolve(p);
       } else if (typeof id === "number") p.waiting.get(id)?.(typeof svg === "string" ? { svg } : { error: String(error).slice(0, 300) });
