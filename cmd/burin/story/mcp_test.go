@@ -159,6 +159,9 @@ func TestMCPServers(t *testing.T) {
 
 	// The next session has what was switched.
 	s.send("/new")
+	s.WaitText("waits for your trust") // asked again, as the answer was to wait
+	s.answer("2", "enter")
+	s.WaitGone("waits for your trust")
 	s.send("third")
 	s.WaitText("Three.")
 	if s.offered("mcp__notes__fail") || !s.offered("mcp__spare__echo") {
