@@ -80,7 +80,7 @@ var notInChats = []string{
 
 // words are values that make sense for a field, besides those that answers had.
 var fieldWords = map[string][]any{
-	"rights": {"watch", "steer", "answer", "own"}, "role": {"admin", "member", "viewer"}, "thinking": {"off", "low", "high", ""},
+	"right": {"read", "write"}, "rights": {"watch", "steer", "answer", "own"}, "role": {"admin", "member", "viewer"}, "thinking": {"off", "low", "high", ""},
 	"mode": {"plan", "ask", "auto-edit", "full"}, "model": {"box/one", "box/two"}, "when": {"", "after", "next"}, "scope": {"session", "once"},
 	"verdict": {"allow", "ask", "deny"}, "status": {"pending", "in_progress", "completed"}, "state": {"active", "paused"},
 	"steering": {"all", "one-at-a-time"}, "followUp": {"all", "one-at-a-time"}, "interrupt": {"immediate", "wait"}, "advisor": {"off"},
@@ -673,7 +673,16 @@ func (a *actor) try(o *operation, valid bool) {
 		at = strings.NewReplacer("{id}", of, "{chat}", a.private[1]).Replace(o.path)
 	}
 	at = strings.ReplaceAll(at, "{chat}", "none")
-	if i := strings.Index(o.path, "/attachments"); i >= 0 && valid {
+	if strings.HasSuffix(o.path, "/members/{name}") { // the machine's own person is always there
+		if valid {
+			at = strings.ReplaceAll(o.path, "{id}", a.project)
+		}
+		at = strings.ReplaceAll(at, "{name}", "owner")
+		if valid && o.verb == "DELETE" {
+			a.get("PUT", at, map[string]any{"right": "read"}, nil)
+		}
+	}
+	if i := strings.Index(o.path, "/attachments"); strings.HasPrefix(o.path, "/v1/chats/") && i >= 0 && valid {
 		at = "/v1/chats/" + a.main[0] + o.path[i:]
 		at = strings.ReplaceAll(at, "{file}", a.file)
 	}
@@ -961,6 +970,8 @@ func (a *actor) signsIn(o *operation) any {
 		if is := makes(); is != nil && a.get("POST", "/v1/me/passkeys", is, &one) && a.get("POST", "/v1/signin/passkey/begin", nil, &asked) {
 			return map[string]any{"credential": key.Sign(asked)}
 		}
+	case "/v1/admin/providers/{id}":
+		return ownProvider()
 	case "/v1/me/linked/begin":
 		return map[string]any{"provider": "box", "password": personPassword}
 	}
@@ -1072,6 +1083,10 @@ func (a *actor) id(o *operation) string {
 		if a.rnd.IntN(2) == 0 {
 			kind = "chats"
 		}
+	case "providers":
+		if o.verb == "POST" && (o.name == "{id}" || o.name == "remove") { // never the one that the others need
+			return a.ownProvider(o.name == "remove")
+		}
 	case "chats", "projects":
 		if kind == "projects" && o.verb != "DELETE" && a.rnd.IntN(2) == 0 {
 			return a.project
@@ -1087,6 +1102,19 @@ func (a *actor) id(o *operation) string {
 		return "none"
 	}
 	return fmt.Sprint(all[max(a.rnd.IntN(len(all)), a.rnd.IntN(len(all)))]) // rather a new one
+}
+
+// ownProvider is the id of a provider that is written into models.yml; there: it is there already.
+func (a *actor) ownProvider(there bool) string {
+	id := fmt.Sprint("own", a.rnd.IntN(20))
+	if there {
+		a.get("POST", "/v1/admin/providers/"+id, ownProvider(), nil)
+	}
+	return id
+}
+
+func ownProvider() map[string]any {
+	return map[string]any{"api": "openai-completions", "address": "https://192.0.2.1", "models": []any{"m"}, "no_key": true, "local": true, "new": true}
 }
 
 const mostKnown = 30
