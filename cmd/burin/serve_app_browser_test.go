@@ -83,7 +83,7 @@ func TestServeAppComposer(t *testing.T) {
 		v.sends("Look")
 		b.Until(`document.querySelectorAll('.answer').length === 2 && document.querySelector('.prompt .shot img')?.naturalWidth > 1000 && ` + answered)
 
-		// It is shown in large, and goes again with Escape or a click beside it.
+		// It is shown in large, and closes with Escape or a click next to it.
 		b.Click(`.prompt .shot`)
 		b.Until(`document.querySelector('dialog[open] .picture img')?.naturalWidth > 1000`)
 		v.shows("large")

@@ -176,7 +176,7 @@ func TestServeAppJourney(t *testing.T) {
 		b.Until(`document.body.innerText.includes('Welcome back.')` + calm)
 		shows("back", "Are you there?", "Welcome back.")
 
-		// A session of a terminal asks, and goes on with the answers of the page.
+		// A session of a terminal asks, and continues with the answers of the page.
 		tty := greeting(v)
 		b.Open(v.c.url + "/s")
 		b.Until(`document.querySelector('main section li .waiting')`)

@@ -12,8 +12,8 @@ import (
 	"github.com/burin-dev/burin/internal/browsertest"
 )
 
-// originalClient serves the pages of GremlinOFA, built by "vite build" from its source, of which BURIN_GREMLIN is the
-// output folder.
+// originalClient serves the pages of GremlinOFA, built by "vite build" from its source into the folder that
+// BURIN_GREMLIN names.
 func originalClient(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("BURIN_GREMLIN")

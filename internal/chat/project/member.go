@@ -15,7 +15,7 @@ import (
 // A project has an owner, who may share it with members. What belongs to the project, its settings and its files, is
 // sealed with the owner's keys, whoever writes it. Chats belong to whoever began them, in whichever project they are.
 
-// memberTables have the people with whom owners share projects.
+// memberTables have the people that owners share projects with.
 const memberTables = `CREATE TABLE {members} (
 		project TEXT NOT NULL REFERENCES {projects} (id),
 		person  TEXT NOT NULL,
@@ -38,7 +38,7 @@ const (
 	owns   Right = "own"   // shares and deletes it, too; this one is in no table
 )
 
-// Member is somebody with whom a project is shared.
+// Member is somebody that a project is shared with.
 type Member struct {
 	Name  string    `json:"name"`
 	Right Right     `json:"right"` // read or write
@@ -72,7 +72,7 @@ func onlyOwner(owner string) error {
 // errLeft is for what was opened by somebody who isn't a member any more. It must not be taken for a missing file.
 var errLeft = denied{"this project isn't shared with you any more", false}
 
-// LockedError means that the keys of a project's owner are locked, whom the one who asked isn't.
+// LockedError means that the keys of a project's owner are locked, and not those of the one who asked.
 type LockedError struct {
 	Person string // the owner's id
 	Name   string
@@ -167,7 +167,7 @@ func watched(ctx context.Context, s *Store, tree *vfs.Tree, person, id, owner st
 	})
 }
 
-// MembersOf lists with whom a project is shared, for its owner and its members: who came first is first.
+// MembersOf lists the members of a project, for its owner and its members: who came first is first.
 func MembersOf(ctx context.Context, s *Store, person, project string) ([]Member, error) {
 	if _, err := accessTo(ctx, s.db, person, project); err != nil {
 		return nil, err
