@@ -3,11 +3,13 @@ package owner_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/burin-dev/burin/internal/host/owner"
 	"github.com/burin-dev/burin/internal/pacetest"
+	"github.com/burin-dev/burin/internal/platform/ipc"
 )
 
 // A session that another process opens, and what happens in it, are told, and so is its end. Who has left
@@ -39,6 +41,9 @@ func TestWatch(t *testing.T) {
 	leave := w.Listen(hear(news))
 	defer leave()
 	o := d.other("terminal")
+	if open, err := ipc.List(d.Data, d.Getenv); runtime.GOOS == "windows" && err == nil && len(open) == 0 {
+		t.Skip("a session is open and no pipe is listed, as Wine does: there, only files tell of sessions")
+	}
 	next("a session that begins")
 	h := d.join("second", false)
 	drained := false
