@@ -62,7 +62,17 @@ type Tool struct {
 	Description string
 	Schema      json.RawMessage // JSON schema of the arguments, which are an object
 	Strict      bool            // ask the provider to enforce the schema if it can
+	// Native says that the tool takes the calls of one that some models were trained on. Where the
+	// provider has that one, its name for it is sent in place of the description and the schema.
+	Native NativeTool
 }
+
+// NativeTool names a tool that models were trained on and that the caller runs.
+type NativeTool string
+
+// NativeMemory is Anthropic's memory tool, memory_20250818: view, create, str_replace, insert, delete
+// and rename in /memories. The tool must have the name "memory".
+const NativeMemory NativeTool = "memory"
 
 // ServerTool names a tool that runs at the provider.
 type ServerTool struct {

@@ -83,6 +83,46 @@ func TestServeTools(t *testing.T) {
 	c.end()
 }
 
+// Claude at Anthropic gets its own memory tool, whose calls change the same notes; with the notes in the system prompt, and
+// elsewhere, the model reads a description of ours.
+func TestServeMemoryTool(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	cmd := machine(t, b, rpcConfig)
+	cmd.Env = append(cmd.Env, "ANTHROPIC_API_KEY=k")
+	models := filepath.Join(filepath.Dir(cmd.Dir), "burin", "models.yml")
+	was, err := os.ReadFile(models)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, models, append(was, "  anthropic: {baseUrl: '"+b.srv.URL+"'}\n"...), 0o600)
+	c := serveIt(t, cmd)
+	var p struct{ ID string }
+	c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book", "model": "anthropic/claude-sonnet-4-5", "tools": map[string]any{"memory": map[string]any{}}}, &p)
+	at := "/v1/projects/" + p.ID
+	last := func() string {
+		all := b.srv.Raw()
+		return string(all[len(all)-1].Body)
+	}
+	const native = `{"type":"memory_20250818","name":"memory"`
+	b.script = []string{`call memory {"command":"create","path":"/memories/a.md","file_text":"yes"}`, "Noted."}
+	c.begin(p.ID, "note it")
+	if got := last(); strings.Count(got, native) != 1 || strings.Contains(got, "Keeps notes in /memories") {
+		t.Errorf("Claude was told %s", got)
+	}
+	if got := c.send(http.StatusOK, "GET", at+"/file?path=/memories/a.md", "", nil); got != "yes" {
+		t.Errorf("the note is %q", got)
+	}
+	for _, change := range []map[string]any{{"tools": map[string]any{"memory": map[string]any{"systemPrompt": true}}}, {"model": "box/one", "tools": map[string]any{"memory": map[string]any{}}}} {
+		c.must(http.StatusOK, "PATCH", at, change, nil)
+		c.begin(p.ID, "say hello")
+		if got := last(); strings.Contains(got, native) || !strings.Contains(got, "Keeps notes in /memories") {
+			t.Errorf("after %v the model was told %s", change, got)
+		}
+	}
+	c.end()
+}
+
 // The model runs a program on the files of the project, in the program as it is built; what it would need too much of is
 // an answer that the model can act on.
 func TestServeJavaScript(t *testing.T) {

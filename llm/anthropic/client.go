@@ -28,6 +28,9 @@ type Options struct {
 	// DisableStrictTools never asks the host to enforce a tool's schema, for
 	// hosts that do not know how.
 	DisableStrictTools bool
+	// NativeTools sends tools that Claude was trained on under Anthropic's names, which hosts that
+	// imitate Anthropic don't know: see [llm.Tool].
+	NativeTools bool
 	// LongContext asks for a window of a million tokens where the model's
 	// ordinary window is smaller.
 	LongContext bool

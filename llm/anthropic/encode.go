@@ -48,9 +48,14 @@ func (c *Client) encode(r *llm.Request) (*request, []string, error) {
 			betas = append(betas, "web-fetch-2025-09-10")
 		}
 	}
-	tools, err := clientTools(r.Tools, compile, !c.o.DisableStrictTools)
+	tools, err := clientTools(r.Tools, compile, !c.o.DisableStrictTools, c.o.NativeTools && hasMemory(m))
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, t := range tools {
+		if t.Type == memoryType {
+			betas = append(betas, "context-management-2025-06-27")
+		}
 	}
 	out.Tools = append(out.Tools, tools...)
 	if len(out.Tools) == 0 {
@@ -269,12 +274,24 @@ func (e *encoder) serverTools(r *llm.Request) []tool {
 	return out
 }
 
+// memoryType is Anthropic's memory tool.
+const memoryType = "memory_20250818"
+
+// hasMemory reports whether a model was trained on the memory tool: Claude 4 and later.
+func hasMemory(m *llm.Model) bool {
+	return strings.Contains(m.Upstream(), "claude") && m.Released >= "2025-05-22"
+}
+
 // clientTools are the caller's tools. A tool is strict if that was asked for,
 // its schema can be enforced and the limits of one request allow it.
-func clientTools(tools []llm.Tool, compile *compiler, strict bool) ([]tool, error) {
+func clientTools(tools []llm.Tool, compile *compiler, strict, memory bool) ([]tool, error) {
 	var out []tool
 	enforced := 0
 	for _, t := range tools {
+		if t.Native == llm.NativeMemory && memory {
+			out = append(out, tool{Type: memoryType, Name: t.Name})
+			continue
+		}
 		schema, err := inputSchema(t.Schema)
 		if err != nil {
 			return nil, invalid("the schema of the tool %s is %v", t.Name, err)

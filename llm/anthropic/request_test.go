@@ -300,6 +300,39 @@ func TestOutputAndServerTools(t *testing.T) {
 	}
 }
 
+// Claude gets its own memory tool under the name that it was trained on, where the host has it; others get
+// the schema.
+func TestMemoryTool(t *testing.T) {
+	native := `{"type":"memory_20250818","name":"memory"`
+	for _, tt := range []struct {
+		name, model, released string
+		here                  bool
+		want                  bool
+	}{
+		{"Claude 4", "claude-sonnet-4-20250514", "2025-05-22", true, true},
+		{"a host that imitates", "claude-sonnet-4-20250514", "2025-05-22", false, false},
+		{"Claude 3.7", "claude-3-7-sonnet-20250219", "2025-02-24", true, false},
+		{"an unknown date", "claude-new", "", true, false},
+		{"another model", "glm-9", "2026-05-22", true, false},
+	} {
+		req := ask()
+		m := *req.Model
+		m.ID, m.Released = tt.model, tt.released
+		req.Model = &m
+		req.Tools = append([]llm.Tool{{Name: "memory", Description: "Keeps notes.", Schema: json.RawMessage(`{"type":"object"}`), Native: llm.NativeMemory}}, req.Tools...)
+		c := sends(t, anthropic.Options{NativeTools: tt.here}, req)
+		if got := strings.Contains(string(c.sent), native); got != tt.want {
+			t.Errorf("%s: %s", tt.name, c.sent)
+		}
+		if got := strings.Contains(c.head.Get("anthropic-beta"), "context-management-2025-06-27"); got != tt.want {
+			t.Errorf("%s: anthropic-beta is %q", tt.name, c.head.Get("anthropic-beta"))
+		}
+		if got := strings.Contains(string(c.sent), "Keeps notes."); got == tt.want {
+			t.Errorf("%s: the description in %s", tt.name, c.sent)
+		}
+	}
+}
+
 func TestRequestWithoutModel(t *testing.T) {
 	c := anthropic.New(anthropic.Options{})
 	if _, err := llm.Collect(c.Stream(t.Context(), &llm.Request{})); llm.KindOf(err) != llm.ErrInvalidRequest {

@@ -169,6 +169,8 @@ func takeTool(out *llm.Request, t tool) {
 	switch {
 	case t.Type == "" || t.Type == "custom":
 		out.Tools = append(out.Tools, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema, Strict: t.Strict})
+	case t.Type == memoryType:
+		out.Tools = append(out.Tools, llm.Tool{Name: t.Name, Native: llm.NativeMemory})
 	case strings.HasPrefix(t.Type, "web_search_"):
 		server.Kind = llm.ServerWebSearch
 		out.ServerTools = append(out.ServerTools, server)

@@ -79,9 +79,11 @@ func New(o Options) *Kit {
 		n := &notes{tree: o.Tree}
 		k.Tree = vfs.Walled(o.Tree, memories)
 		k.Tools = append(k.Tools, newMemory(n))
+		change := nativeMemory
 		if m.SystemPrompt {
-			k.Chains.Requests = append(k.Chains.Requests, session.RequestInterceptor{Name: "memory", Change: (&listing{notes: n}).add})
+			change = (&listing{notes: n}).add
 		}
+		k.Chains.Requests = append(k.Chains.Requests, session.RequestInterceptor{Name: "memory", Change: change})
 	}
 	if f := o.Tools.Filesystem; f != nil && !f.ReadOnly {
 		k.Tools = append(k.Tools, newFilesystem(k.Tree))

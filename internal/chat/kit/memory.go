@@ -73,6 +73,17 @@ func newMemory(n *notes) *tool.Tool {
 	})
 }
 
+// nativeMemory has the tool go out under Anthropic's name where that is known. A project that puts its
+// notes into the system prompt has the description of our own, which fits that.
+func nativeMemory(_ context.Context, _ string, r *llm.Request) error {
+	for i := range r.Tools {
+		if r.Tools[i].Name == "memory" {
+			r.Tools[i].Native = llm.NativeMemory
+		}
+	}
+	return nil
+}
+
 // wrongInput is what the model reads of a call that can't be done.
 type wrongInput string
 

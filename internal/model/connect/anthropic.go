@@ -51,6 +51,7 @@ func (c *clients) anthropic(model *catalog.Model, e wire.Endpoint, keys *keyring
 			o.BaseURL = strings.TrimRight(o.BaseURL, "/") + "/v1"
 		}
 	}
+	o.NativeTools = model.Provider == "anthropic" && o.Host == "" && !noStrict
 	if o.Host != "" {
 		// A key of Anthropic's is none of the cloud's.
 		keys.optional, keys.reach = true, max(keys.reach, writtenKey)
