@@ -9,7 +9,6 @@ package certificate
 
 import (
 	"bytes"
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -25,8 +24,6 @@ import (
 	"math/big"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -43,8 +40,6 @@ const (
 	Renew = 30 * 24 * time.Hour
 )
 
-const lockTime = 10 * time.Second // how long another process may take to make the authority
-
 // Authority issues certificates.
 type Authority struct {
 	cert *x509.Certificate
@@ -53,31 +48,17 @@ type Authority struct {
 
 // Open reads the authority in a file, and makes one for this host if there is none or it has expired.
 func Open(path, host string) (*Authority, error) {
-	a, err := read(path)
-	if !missing(err) {
-		return a, err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
-	defer cancel()
-	lock, err := filelock.Take(ctx, path+".lock")
-	if err != nil {
-		return nil, err
-	}
-	defer filelock.Close(lock) //nolint:errcheck // nothing was written to it
-	if a, err = read(path); !missing(err) {
-		return a, err // somebody else was first
-	}
-	if a, err = create(host, time.Now()); err != nil {
-		return nil, err
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(a.key)
-	if err != nil {
-		return nil, err
-	}
-	return a, smallfile.Replace(path, append(a.PEM(), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...))
+	return filelock.Once(path, read, missing, func() (*Authority, error) {
+		a, err := create(host, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		secret, err := x509.MarshalPKCS8PrivateKey(a.key)
+		if err != nil {
+			return nil, err
+		}
+		return a, smallfile.Replace(path, append(a.PEM(), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...))
+	})
 }
 
 var errExpired = errors.New("the authority has expired")

@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -60,6 +61,31 @@ func take(ctx context.Context, path string, try func(*os.File) (bool, error)) (*
 func Close(f *os.File) error {
 	release(f)
 	return f.Close()
+}
+
+// onceTime is how long another process may take to make what [Once] waits for.
+const onceTime = 10 * time.Second
+
+// Once returns what is in the file at path, as read has it. If read's error is a missing one, it returns
+// what fill makes and writes there. Processes that do so at the same time all get what the first one made.
+func Once[T any](path string, read func(path string) (T, error), missing func(error) bool, fill func() (T, error)) (is T, err error) {
+	if is, err = read(path); !missing(err) {
+		return is, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return is, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), onceTime)
+	defer cancel()
+	lock, err := Take(ctx, path+".lock")
+	if err != nil {
+		return is, err
+	}
+	defer Close(lock)                        //nolint:errcheck // nothing was written to it
+	if is, err = read(path); !missing(err) { // somebody else was first
+		return is, err
+	}
+	return fill()
 }
 
 // Try takes the exclusive lock of f unless another open file has it. It does not

@@ -3,20 +3,13 @@
 package keyfile
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/burin-dev/burin/internal/platform/filelock"
 	"github.com/burin-dev/burin/internal/platform/smallfile"
 )
-
-// lockTime is how long another process may take to make the key.
-const lockTime = 10 * time.Second
 
 // Size is the length of a key in bytes.
 const Size = 32
@@ -39,26 +32,11 @@ var ErrShort = errors.New("the key is too short")
 // Make returns the key in the file at path, and makes one if there is none or it is too
 // short to be one. Processes that make it at the same time get the same key.
 func Make(path string) ([]byte, error) {
-	key, err := Read(path)
-	if !missing(err) {
-		return key, err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
-	defer cancel()
-	lock, err := filelock.Take(ctx, path+".lock")
-	if err != nil {
-		return nil, err
-	}
-	defer filelock.Close(lock) //nolint:errcheck // nothing was written to it
-	if key, err = Read(path); !missing(err) {
-		return key, err // somebody else was first
-	}
-	key = make([]byte, Size)
-	_, _ = rand.Read(key) // never fails
-	return key, smallfile.Replace(path, key)
+	return filelock.Once(path, Read, missing, func() ([]byte, error) {
+		key := make([]byte, Size)
+		_, _ = rand.Read(key) // never fails
+		return key, smallfile.Replace(path, key)
+	})
 }
 
 // missing reports whether there is no key.
