@@ -18,8 +18,10 @@ type Target struct {
 
 	Images    bool // accepts images in user messages
 	Documents bool // accepts documents in user messages
+	// Audio says which types of recordings it accepts in user messages; nil: none.
+	Audio func(mime string) bool
 	// ToolImages and ToolDocuments say that the recipient accepts them inside tool results.
-	// Otherwise they are moved to a user message after the results.
+	// Otherwise, as recordings always, they are moved to a user message after the results.
 	ToolImages    bool
 	ToolDocuments bool
 
@@ -55,6 +57,7 @@ const (
 	cutResult         = "The call did not run: its arguments were cut off or damaged on the way. Send it again if it is still needed."
 	imageOmitted      = "[An image was here. This model does not read images.]"
 	documentOmitted   = "[A document was here: %s. This model does not read such files.]"
+	recordingOmitted  = "[A recording was here: %s. This model does not hear it.]"
 	emptyResult       = "(no output)"
 	continuePrompt    = "Continue."
 )
@@ -158,7 +161,7 @@ func (h *historian) input(blocks []Block) []Block {
 				out = append(out, Text{Text: imageOmitted})
 			}
 		case Document:
-			out = append(out, h.document(b, h.t.Documents))
+			out = append(out, h.document(b))
 		case Thinking:
 			if s := clean(b.Text); strings.TrimSpace(s) != "" {
 				out = append(out, Text{Text: s})
@@ -168,16 +171,32 @@ func (h *historian) input(blocks []Block) []Block {
 	return out
 }
 
-func (h *historian) document(d Document, native bool) Block {
-	if native && (len(d.Data) > 0 || d.URL != "") {
+// takes reports whether the recipient accepts a document itself.
+func (h *historian) takes(d Document) bool {
+	if d.Audio() {
+		return h.t.Audio != nil && h.t.Audio(d.MIME) && len(d.Data) > 0
+	}
+	return h.t.Documents && (len(d.Data) > 0 || d.URL != "")
+}
+
+func (h *historian) document(d Document) Block {
+	if h.takes(d) {
 		return d
 	}
+	return inWords(d)
+}
+
+// inWords is what stands for a document where it can't be sent.
+func inWords(d Document) Block {
 	name := d.Name
 	if name == "" {
 		name = d.MIME
 	}
 	if s := clean(d.Text); strings.TrimSpace(s) != "" {
 		return Text{Text: fmt.Sprintf("<document name=%q>\n%s\n</document>", name, s)}
+	}
+	if d.Audio() {
+		return Text{Text: fmt.Sprintf(recordingOmitted, name)}
 	}
 	return Text{Text: fmt.Sprintf(documentOmitted, name)}
 }
@@ -216,7 +235,7 @@ func (h *historian) assistant(m *Message) {
 		case Image:
 			out.Content = append(out.Content, Text{Text: "[The assistant produced an image here.]"})
 		case Document:
-			out.Content = append(out.Content, h.document(b, false))
+			out.Content = append(out.Content, inWords(b))
 		}
 	}
 	if !substantial(out.Content) {
@@ -338,7 +357,7 @@ func (h *historian) result(m *Message) {
 				continue
 			}
 		case Document:
-			if h.t.Documents && !h.t.ToolDocuments && (len(b.Data) > 0 || b.URL != "") {
+			if h.takes(b) && (b.Audio() || !h.t.ToolDocuments) {
 				h.after = append(h.after, b)
 				r.Content = append(r.Content, Text{Text: "[The document follows the tool results.]"})
 				continue

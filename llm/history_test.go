@@ -205,6 +205,32 @@ func TestLegalDocument(t *testing.T) {
 	}
 }
 
+// A recording reaches who takes its type; others read what is said in it, or that it was there.
+func TestLegalRecording(t *testing.T) {
+	said := llm.Document{Name: "a.wav", MIME: "audio/wav", Data: []byte("RIFF"), Text: "hello"}
+	bare := llm.Document{Name: "b.ogg", MIME: "audio/ogg", Data: []byte("OggS")}
+	call := llm.ToolCall{ID: "c", Name: "listen", Arguments: "{}"}
+	in := []llm.Message{
+		{Role: llm.RoleUser, Content: []llm.Block{said, bare}},
+		{Role: llm.RoleAssistant, Content: []llm.Block{call}},
+		{Role: llm.RoleToolResult, ToolCallID: "c", Content: []llm.Block{said}},
+	}
+	to := target
+	to.Documents, to.ToolDocuments = true, true
+	got := brief(llm.Legal(in, to))
+	if want := `user <document name="a.wav">/hello/</document> [A recording was here: b.ogg. This model does not hear it.]`; got[0] != want {
+		t.Errorf("who takes none reads %q", got[0])
+	}
+	to.Audio = func(mime string) bool { return mime == "audio/wav" }
+	all := llm.Legal(in, to)
+	if diff := cmp.Diff([]llm.Block{said, llm.Text{Text: "[A recording was here: b.ogg. This model does not hear it.]"}}, all[0].Content); diff != "" {
+		t.Error(diff)
+	}
+	if last := all[len(all)-1]; last.Role != llm.RoleUser || !cmp.Equal(last.Content, []llm.Block{said}) {
+		t.Errorf("after the results stands %+v", last)
+	}
+}
+
 // Whatever the history, the promises of Legal hold, the input is unchanged, and
 // doing it twice changes nothing more.
 func TestLegalProperty(t *testing.T) {

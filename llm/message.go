@@ -100,16 +100,19 @@ type Image struct {
 	URL  string // used if Data is empty
 }
 
-// Document is a file for the model to read, usually a PDF.
+// Document is a file for the model to read, usually a PDF, or a recording to listen to.
 type Document struct {
 	Name string
 	MIME string
 	Data []byte
 	URL  string // used if Data is empty
-	// Text is the extracted text. It replaces the document for models that can't read the file
-	// itself.
+	// Text is the extracted text, or what is said in a recording. It replaces the document for
+	// models that can't read the file itself.
 	Text string
 }
+
+// Audio reports whether a document is a recording.
+func (d Document) Audio() bool { return strings.HasPrefix(d.MIME, "audio/") }
 
 // Opaque is an item that only its provider understands (a server-side tool call, its encrypted
 // result). It is kept byte for byte, sent back to the same API, and omitted for all others.

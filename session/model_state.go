@@ -15,11 +15,12 @@ import (
 
 // Roles of models.
 const (
-	roleDefault = "default"
-	roleSmol    = "smol"
-	rolePlan    = "plan"
-	roleVision  = "vision"
-	roleAdvisor = "advisor"
+	roleDefault    = "default"
+	roleSmol       = "smol"
+	rolePlan       = "plan"
+	roleVision     = "vision"
+	roleTranscribe = "transcribe"
+	roleAdvisor    = "advisor"
 )
 
 // modelState is the current model and how it is asked, and the models that replace it for a time.

@@ -119,7 +119,7 @@ func mentioned(ctx context.Context, s *Session, texts []string) []llm.Block {
 	if len(blocks) == 0 {
 		return nil
 	}
-	m, err := s.modelState.attach(ctx, llm.Message{Role: llm.RoleUser, Content: blocks})
+	m, err := attach(ctx, s, llm.Message{Role: llm.RoleUser, Content: blocks})
 	if err != nil {
 		s.rec.warn("what the prompt names is not attached: " + err.Error())
 		return nil

@@ -296,7 +296,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome)
 	defer s.tools.force("")
 	typed := s.redactor.message(m)
 	defer func() { s.inbox.hold(out.Reason == agent.ReasonAborted) }()
-	m, err = s.modelState.attach(ctx, m)
+	m, err = attach(ctx, s, m)
 	var turn *Turn
 	if err == nil {
 		m, turn, err = s.accept(ctx, m)

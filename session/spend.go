@@ -22,6 +22,7 @@ const (
 	ForCompaction = "compaction"
 	ForBranch     = "branch_summary"
 	ForTitle      = "title"
+	ForTranscript = "transcript"
 	ForHandoff    = "handoff"
 	ForAside      = "aside"
 	ForMemory     = "memory"

@@ -269,7 +269,7 @@ func (s *Session) submit(ctx context.Context, in Input, by string) (Receipt, err
 	}
 	defer done()
 	in.Message.Time = s.inbox.stamp(s.timed(in.Message).Time)
-	if in.Message, err = s.modelState.attach(ctx, in.Message); err != nil {
+	if in.Message, err = attach(ctx, s, in.Message); err != nil {
 		return Receipt{}, err
 	}
 	m, turn, err := s.accept(ctx, in.Message)

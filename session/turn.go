@@ -145,7 +145,7 @@ func enclose(ctx context.Context, s *Session, files []TurnFile) (blocks []llm.Bl
 	if len(blocks) == 0 {
 		return nil
 	}
-	m, err := s.modelState.attach(ctx, llm.Message{Role: llm.RoleUser, Content: blocks})
+	m, err := attach(ctx, s, llm.Message{Role: llm.RoleUser, Content: blocks})
 	if err != nil {
 		s.rec.warn("files of the command are not attached: " + err.Error())
 		return nil

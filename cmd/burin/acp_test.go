@@ -346,7 +346,7 @@ func TestEditorTurn(t *testing.T) {
 		return choose(t, params, proto.AllowOnce), nil
 	}
 	is := r.hello(object{})
-	if is.ProtocolVersion != 1 || !is.AgentCapabilities.LoadSession || !is.AgentCapabilities.PromptCapabilities.Image || is.AgentCapabilities.PromptCapabilities.Audio {
+	if is.ProtocolVersion != 1 || !is.AgentCapabilities.LoadSession || !is.AgentCapabilities.PromptCapabilities.Image || !is.AgentCapabilities.PromptCapabilities.Audio {
 		t.Errorf("burin says of itself %+v", is)
 	}
 	id := r.begin()

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/base64"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +18,9 @@ func TestServeAppSends(t *testing.T) {
 	t.Parallel()
 	pacetest.Costly(t)
 	brain := newBrain(t)
-	v := appOn(t, brain.srv, machine(t, brain, rpcConfig), 1280, 800, false)
+	cmd := machine(t, brain, strings.Replace(rpcConfig, "default: box/one", "default: box/one, transcribe: ear/hears", 1))
+	ears(t, filepath.Join(filepath.Dir(cmd.Dir), "burin"), "I take the train at nine.")
+	v := appOn(t, brain.srv, cmd, 1280, 800, false)
 	v.name = "sends-" + v.name
 	b := v.b
 	b.Open(v.c.url + "/")
@@ -72,6 +76,20 @@ func TestServeAppSends(t *testing.T) {
 		t.Errorf("the model read %+v", last[len(last)-1])
 	}
 
+	// A recording is heard in the page, and read.
+	b.Eval(`(() => {
+		const data = new DataTransfer();
+		data.items.add(new File([Uint8Array.from(atob('`+base64.StdEncoding.EncodeToString([]byte(recording()))+`'), (c) => c.charCodeAt(0))], 'memo.wav', {type: 'audio/wav'}));
+		document.querySelector('textarea').dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
+	})()`, nil)
+	b.Until(`document.querySelector('.files')?.innerText.includes('memo.wav') && document.activeElement.matches('textarea')`)
+	b.Press("Enter")
+	b.Until(`document.querySelectorAll('.answer').length === 3` + calm)
+	b.Until(`document.querySelector('audio')?.duration === 1`)
+	b.Eval(`(() => { document.querySelector('.prompt details').open = true; const a = document.querySelector('audio'); a.muted = true; void a.play(); })()`, nil)
+	b.Until(`document.querySelector('audio').ended`)
+	v.shows("recording", "memo.wav", "I take the train at nine.")
+
 	// The page is left while the model thinks; the answer is there when its person comes back.
 	const heard = `document.querySelector('p.hide[role=status]').innerText`
 	b.Until(heard + ` === 'Answer'`)
@@ -85,7 +103,7 @@ func TestServeAppSends(t *testing.T) {
 	f.until("agent_settled", nil)
 	f.stop()
 	b.Open(v.c.url + "/c/" + id)
-	b.Until(`document.querySelectorAll('.answer').length === 3 && document.querySelector('main').innerText.includes('patience pays')` + calm)
+	b.Until(`document.querySelectorAll('.answer').length === 4 && document.querySelector('main').innerText.includes('patience pays')` + calm)
 	v.sends("gate say and so on")
 	b.Until(`document.querySelector('.go.stop')`)
 	brain.free()

@@ -110,6 +110,9 @@ func attachDocument(ctx context.Context, m *llm.Model, d llm.Document) (llm.Bloc
 	return d, fmt.Sprintf("%s was sent as text: %s does not read PDFs", d.Name, m.Ref())
 }
 
+// AudioType tells the MIME type of a recording; "" if data is none.
+func AudioType(data []byte) string { return document.AudioType(data[:min(len(data), 4096)]) }
+
 // DocumentText gives the text of a document other than a PDF, of at most limit bytes; ok is that there is one in data. What
 // lies beyond a limit is left out, and the last line says so.
 func DocumentText(ctx context.Context, data []byte, name string, limit int) (text string, ok bool, err error) {

@@ -20,12 +20,12 @@ import (
 // reads like a whole one.
 const (
 	MaxTextFile  = 4 << 20  // bytes of a text file
-	MaxMediaFile = 32 << 20 // bytes of an image, a PDF or another document
+	MaxMediaFile = 32 << 20 // bytes of an image, a PDF or another document, or a recording
 )
 
 // Attach reads a file that a person gives the model with a prompt: text, a PNG, JPEG,
 // GIF, WebP, BMP or TIFF image, a PDF, or a document whose text can be taken (Word, Excel, PowerPoint,
-// OpenDocument, EPUB, RTF). name is what the person called it; the model and
+// OpenDocument, EPUB, RTF), or a recording. name is what the person called it; the model and
 // errors name it so. The session makes it fit the model.
 func Attach(path, name string) (llm.Block, error) {
 	f, err := os.Open(path)
@@ -64,6 +64,9 @@ func AttachData(ctx context.Context, data []byte, name string) (llm.Block, error
 	case bytes.HasPrefix(data, []byte("%PDF-")):
 		return llm.Document{Name: filepath.Base(name), MIME: "application/pdf", Data: data}, nil
 	}
+	if audio := bench.AudioType(data); audio != "" {
+		return llm.Document{Name: filepath.Base(name), MIME: audio, Data: data}, nil
+	}
 	text, ok, err := bench.DocumentText(ctx, data, name, MaxTextFile)
 	switch {
 	case err != nil:
@@ -71,7 +74,7 @@ func AttachData(ctx context.Context, data []byte, name string) (llm.Block, error
 	case ok:
 		return llm.Text{Text: AttachedText(name, text)}, nil
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-		return nil, errors.New("it is neither text, nor a PNG, JPEG, GIF, WebP, BMP or TIFF image, nor a PDF, Word, Excel, PowerPoint, OpenDocument or EPUB document")
+		return nil, errors.New("it is neither text, nor a PNG, JPEG, GIF, WebP, BMP or TIFF image, nor a PDF, Word, Excel, PowerPoint, OpenDocument or EPUB document, nor a recording")
 	case len(data) > MaxTextFile:
 		return nil, fmt.Errorf("it is larger than %d MB: attach the part that matters", MaxTextFile>>20)
 	}

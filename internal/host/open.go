@@ -405,7 +405,7 @@ func assign(h *Host, o *Session, models *connect.Models, settings *config.Config
 	resolver := models.Catalog.Resolver
 	o.KeepModel = o.KeepModel || o.Choice.given() && h.o.Roles[catalog.RolePlan] == ""
 	roles := map[string]string{}
-	for _, role := range []string{catalog.RoleSmol, catalog.RolePlan, catalog.RoleVision, catalog.RoleAdvisor} {
+	for _, role := range []string{catalog.RoleSmol, catalog.RolePlan, catalog.RoleVision, catalog.RoleTranscribe, catalog.RoleAdvisor} {
 		if role == catalog.RoleVision && settings.Images.BlockImages {
 			continue
 		}

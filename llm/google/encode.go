@@ -232,6 +232,7 @@ func (e *encoder) target() llm.Target {
 	return llm.Target{
 		API: api, Provider: m.Provider, Model: m.ID,
 		Images: images, Documents: documents,
+		Audio:      func(string) bool { return m.Accepts(llm.ModalityAudio) },
 		ToolImages: images && e.gen >= 3, ToolDocuments: documents && e.gen >= 3,
 		// Thoughts of other models are left out: Gemini reads nothing from a
 		// thought without its signature, and as text they would be imitated.

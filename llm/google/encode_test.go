@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,12 @@ func sentBody(t testing.TB, o google.Options, req *llm.Request) []byte {
 		t.Fatal(err)
 	}
 	return body
+}
+
+// hearing is a model that takes recordings.
+func hearing(m *llm.Model) *llm.Model {
+	m.Input = append(slices.Clone(m.Input), llm.ModalityAudio)
+	return m
 }
 
 func gemini25(id string) *llm.Model {
@@ -239,6 +246,11 @@ func TestContents(t *testing.T) {
 			`[{"role":"user","parts":[{"text":"Look"}]},` +
 				`{"role":"model","parts":[{"functionCall":{"name":"shot","args":{"n":1}},"thoughtSignature":"sc"}]},` +
 				`{"role":"user","parts":[{"functionResponse":{"name":"shot","response":{"output":"here"}}}]}]`,
+		},
+		{
+			"recordings", false, hearing(gemini3()),
+			[]llm.Message{{Role: llm.RoleUser, Content: []llm.Block{llm.Document{Name: "a.m4a", MIME: "audio/mp4", Data: []byte("PDF")}, llm.Text{Text: "Hear"}}}},
+			`[{"role":"user","parts":[{"inlineData":{"mimeType":"audio/mp4","data":"UERG"}},{"text":"Hear"}]}]`,
 		},
 		{
 			"media by address", false, gemini3(),

@@ -29,6 +29,7 @@ func (d *chatDialect) messages(req *llm.Request) []chatMessage {
 		API: llm.APICompletions, Provider: m.Provider, Model: m.ID,
 		Images:          m.Accepts(llm.ModalityImage),
 		Documents:       pdf,
+		Audio:           func(mime string) bool { return m.Accepts(llm.ModalityAudio) && d.audioFormat(mime) != "" },
 		ForeignThinking: foreign, OwnThinking: keep, UnsignedThinking: true,
 		CallID:       d.callID,
 		SystemInline: d.vendor(), // many others want one system message, in front
@@ -87,7 +88,7 @@ func chatSendable(history []llm.Message) []llm.Message {
 		var content []llm.Block
 		for j, b := range m.Content {
 			doc, ok := b.(llm.Document)
-			if !ok || (doc.MIME == "application/pdf" && len(doc.Data) > 0) {
+			if !ok || doc.Audio() || (doc.MIME == "application/pdf" && len(doc.Data) > 0) {
 				continue
 			}
 			if content == nil {
@@ -141,6 +142,10 @@ func (d *chatDialect) input(blocks []llm.Block) json.RawMessage {
 			}
 			parts = append(parts, chatPart{Type: "image_url", ImageURL: &chatImage{URL: url}})
 		case llm.Document:
+			if b.Audio() {
+				parts = append(parts, chatPart{Type: "input_audio", Audio: &chatAudio{b.Data, d.audioFormat(b.MIME)}})
+				continue
+			}
 			name := b.Name
 			if name == "" {
 				name = "document.pdf" // a name is required
@@ -149,6 +154,35 @@ func (d *chatDialect) input(blocks []llm.Block) json.RawMessage {
 		}
 	}
 	return chatJSON(parts)
+}
+
+// audioFormat is a type of recordings under the format's name for it.
+type audioFormat struct{ mime, name string }
+
+// audioFormats are those that OpenRouter takes; OpenAI, and the servers that imitate it, take the first
+// two (developers.openai.com, audio inputs; openrouter.ai/docs, audio).
+var audioFormats = []audioFormat{
+	{"audio/wav", "wav"},
+	{"audio/mpeg", "mp3"},
+	{"audio/aiff", "aiff"},
+	{"audio/aac", "aac"},
+	{"audio/ogg", "ogg"},
+	{"audio/flac", "flac"},
+	{"audio/mp4", "m4a"},
+}
+
+// audioFormat is the host's name for a type of recordings; "" if it takes none.
+func (d *chatDialect) audioFormat(mime string) string {
+	takes := audioFormats
+	if d.host != chatHostOpenRouter {
+		takes = takes[:2]
+	}
+	for _, f := range takes {
+		if f.mime == mime {
+			return f.name
+		}
+	}
+	return ""
 }
 
 func chatDataURL(mime string, data []byte) string {

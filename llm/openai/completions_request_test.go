@@ -373,6 +373,32 @@ func TestCompletionsMedia(t *testing.T) {
 	}
 }
 
+// Each host gets the recordings that it takes, in the format's own form.
+func TestCompletionsAudio(t *testing.T) {
+	for _, tt := range []struct{ url, mime, want string }{
+		{urlOpenAI, "audio/wav", `{"type":"input_audio","input_audio":{"data":"c291bmQ=","format":"wav"}}`},
+		{urlOther, "audio/mpeg", `{"type":"input_audio","input_audio":{"data":"c291bmQ=","format":"mp3"}}`},
+		{urlOpenAI, "audio/ogg", `[A recording was here: a. This model does not hear it.]`},
+		{urlOpenRouter, "audio/ogg", `{"type":"input_audio","input_audio":{"data":"c291bmQ=","format":"ogg"}}`},
+		{urlOpenRouter, "audio/webm", `[A recording was here: a. This model does not hear it.]`},
+	} {
+		for _, hears := range []bool{true, false} {
+			m := llm.Model{ID: "m", Provider: "p", Input: []llm.Modality{llm.ModalityText, llm.ModalityDocument}}
+			if hears {
+				m.Input = append(m.Input, llm.ModalityAudio)
+			}
+			body, _ := sent(t, at(tt.url), llm.Request{Model: &m, Messages: []llm.Message{{Role: llm.RoleUser, Content: []llm.Block{llm.Document{Name: "a", MIME: tt.mime, Data: []byte("sound")}}}}})
+			want := tt.want
+			if !hears {
+				want = "[A recording was here: a. This model does not hear it.]"
+			}
+			if !strings.Contains(string(body["messages"]), want) {
+				t.Errorf("%s, %s, hears %v: %s", tt.url, tt.mime, hears, body["messages"])
+			}
+		}
+	}
+}
+
 func TestCompletionsTextsWithoutParts(t *testing.T) {
 	two := []llm.Message{{Role: llm.RoleUser, Content: []llm.Block{llm.Text{Text: "a"}, llm.Text{Text: "b"}}}}
 	for url, want := range map[string]string{

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/burin-dev/burin/llm"
@@ -244,6 +245,12 @@ func chatInput(m *chatMessage) ([]llm.Block, error) {
 				return nil, chatInvalid("the file " + p.File.Name + " is not given as a data URL")
 			}
 			out = append(out, llm.Document{Name: p.File.Name, MIME: mime, Data: data})
+		case p.Type == "input_audio" && p.Audio != nil:
+			i := slices.IndexFunc(audioFormats, func(f audioFormat) bool { return f.name == p.Audio.Format })
+			if i < 0 {
+				return nil, chatInvalid("recordings of the format " + p.Audio.Format + " are not supported")
+			}
+			out = append(out, llm.Document{MIME: audioFormats[i].mime, Data: p.Audio.Data})
 		default:
 			return nil, chatInvalid("parts of the type " + p.Type + " are not supported in a message")
 		}

@@ -47,7 +47,7 @@ func TestCompletionsDecodeRequest(t *testing.T) {
 		"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"type":"object"}}},
 		"messages":[
 			{"role":"system","content":"A"},{"role":"developer","content":[{"type":"text","text":"B"}]},
-			{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}},{"type":"image_url","image_url":"https://example.com/x"},{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,cGRm"}}]},
+			{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}},{"type":"image_url","image_url":"https://example.com/x"},{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,cGRm"}},{"type":"input_audio","input_audio":{"data":"c291bmQ=","format":"mp3"}}]},
 			{"role":"system","content":"C"},
 			{"role":"assistant","content":null,"reasoning_content":"R","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},
 			{"role":"tool","tool_call_id":"1","content":"out"},
@@ -67,6 +67,7 @@ func TestCompletionsDecodeRequest(t *testing.T) {
 				llm.Image{MIME: "image/png", Data: []byte("png")},
 				llm.Image{URL: "https://example.com/x"},
 				llm.Document{Name: "a.pdf", MIME: "application/pdf", Data: []byte("pdf")},
+				llm.Document{MIME: "audio/mpeg", Data: []byte("sound")},
 			}},
 			{Role: llm.RoleSystem, Content: []llm.Block{llm.Text{Text: "C"}}},
 			{Role: llm.RoleAssistant, API: llm.APICompletions, StopReason: llm.StopToolUse, Content: []llm.Block{

@@ -141,14 +141,20 @@ type chatMessage struct {
 }
 
 type chatPart struct {
-	Type         string       `json:"type"` // text, image_url, file; refusal, thinking and output_text are read
+	Type         string       `json:"type"` // text, image_url, file, input_audio; refusal, thinking and output_text are read
 	Text         string       `json:"text,omitempty"`
 	ImageURL     *chatImage   `json:"image_url,omitempty"`
 	File         *chatFile    `json:"file,omitempty"`
+	Audio        *chatAudio   `json:"input_audio,omitempty"`
 	CacheControl *chatCaching `json:"cache_control,omitempty"`
 	Refusal      string       `json:"refusal,omitempty"`
 	// Thinking is Mistral's: a list of text parts.
 	Thinking []chatPart `json:"thinking,omitempty"`
+}
+
+type chatAudio struct {
+	Data   []byte `json:"data"`
+	Format string `json:"format"` // wav, mp3; OpenRouter has more
 }
 
 type chatImage struct {

@@ -619,36 +619,6 @@ var methods = map[string]method{
 	}),
 }
 
-// WithoutPictures gives what the method entries gave, with addresses in place of the bytes of
-// pictures. address gets the id of an entry and the number of a piece of its message.
-func WithoutPictures(is any, address func(entry string, n int) string) any {
-	all, ok := is.(entriesJSON)
-	if !ok {
-		return is
-	}
-	for i, e := range all.Entries {
-		if e.Entry.Message == nil {
-			continue
-		}
-		var content []llm.Block // of a copy: the transcript keeps its entries
-		for n, b := range e.Entry.Message.Content {
-			if picture, ok := b.(llm.Image); ok && len(picture.Data) > 0 {
-				if content == nil {
-					content = slices.Clone(e.Entry.Message.Content)
-				}
-				content[n] = llm.Image{MIME: picture.MIME, URL: address(e.Entry.ID, n)}
-			}
-		}
-		if content != nil {
-			entry, message := *e.Entry, *e.Entry.Message
-			message.Content = content
-			entry.Message = &message
-			all.Entries[i].Entry = &entry
-		}
-	}
-	return all
-}
-
 func entryOf(e *transcript.Entry) entryJSON {
 	return entryJSON{Entry: e, Execution: e.Execution, Lost: e.Lost}
 }

@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
+
+	"github.com/burin-dev/burin/internal/platform/document"
 )
 
 // sniff tells the MIME type of content by how it begins, whatever its name says.
 func sniff(start []byte) string {
+	if kind := document.AudioType(start); kind != "" {
+		return kind
+	}
 	if len(start) > 12 && string(start[4:8]) == "ftyp" {
 		switch brand := string(start[8:12]); {
 		case brand == "avif" || brand == "avis":
@@ -18,8 +23,6 @@ func sniff(start []byte) string {
 			return "image/heif"
 		case brand == "qt  ":
 			return "video/quicktime"
-		case brand == "M4A ":
-			return "audio/mp4"
 		}
 	}
 	kind := http.DetectContentType(start[:min(len(start), 512)])

@@ -215,6 +215,8 @@ func TestSniff(t *testing.T) {
 		"application/epub+zip": zip("mimetypeapplication/epub+zipPK\x03\x04"), "application/vnd.oasis.opendocument.text": zip("mimetypeapplication/vnd.oasis.opendocument.textPK"),
 		"application/vnd.openxmlformats-officedocument.wordprocessingml.document": zip("[Content_Types].xml", "word/document.xml"),
 		"application/zip": zip("word/a"), "image/tiff": "II*\x00", "application/octet-stream": "\x00\x01\x02", "image/gif": "GIF89a",
+		"audio/wav": "RIFF\x24\x00\x00\x00WAVEfmt ", "audio/mpeg": "ID3\x04", "audio/mp4": "\x00\x00\x00\x20ftypM4A \x00\x00", "video/mp4": "\x00\x00\x00\x20ftypisom\x00\x00\x02\x00isomiso2mp41....vide....soun",
+		"audio/webm": "\x1a\x45\xdf\xa3....webm....A_OPUS", "video/webm": "\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\x82\x84webm....V_VP9....A_OPUS", "audio/midi": "MThd\x00\x00\x00\x06",
 	} {
 		if got := sniff([]byte(start)); got != want {
 			t.Errorf("%q is %s, not %s", start, got, want)

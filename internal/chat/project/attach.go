@@ -79,7 +79,8 @@ func attached(name string) (string, error) {
 // readable reports whether something of a type can be in a message.
 func readable(kind string) bool {
 	switch kind {
-	case "application/pdf", "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff", "image/svg+xml":
+	case "application/pdf", "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff", "image/svg+xml",
+		"audio/wav", "audio/mpeg", "audio/mp4", "audio/ogg", "audio/webm", "audio/flac", "audio/aac", "audio/aiff":
 		return true
 	}
 	return strings.HasPrefix(kind, "text/")
@@ -116,7 +117,7 @@ func (a *Attachments) Put(ctx context.Context, person, chat, name string, r io.R
 			return Attachment{}, err
 		}
 		if !document.Readable(kind) {
-			return Attachment{}, invalid("%s: models read text, PDFs, Word, Excel, PowerPoint, OpenDocument and EPUB documents, and PNG, JPEG, GIF, WebP, BMP and TIFF pictures", p.Type)
+			return Attachment{}, invalid("%s: models read text, PDFs, Word, Excel, PowerPoint, OpenDocument and EPUB documents, PNG, JPEG, GIF, WebP, BMP and TIFF pictures, and recordings", p.Type)
 		}
 	}
 	ring, err := a.store.keys.Ring(ctx, person)

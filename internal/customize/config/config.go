@@ -59,7 +59,7 @@ type Machine struct {
 
 // Config is what config.yml may say.
 type Config struct {
-	// ModelRoles maps a role (default, smol, slow, vision, plan, designer,
+	// ModelRoles maps a role (default, smol, slow, vision, transcribe, plan, designer,
 	// commit, task, or any other) to a model selector.
 	ModelRoles map[string]string `yaml:"modelRoles"`
 	// EnabledModels are the models to begin with, the first usable one first, when

@@ -51,7 +51,7 @@ func (a *face) initialize(params json.RawMessage) (proto.Work, error) {
 // capabilities come from the list of methods, besides what a prompt may contain.
 func capabilities() proto.AgentCapabilities {
 	c := proto.AgentCapabilities{
-		PromptCapabilities: proto.PromptCapabilities{Image: true, EmbeddedContext: true},
+		PromptCapabilities: proto.PromptCapabilities{Image: true, Audio: true, EmbeddedContext: true},
 		MCPCapabilities:    proto.MCPCapabilities{HTTP: true, SSE: true}, // programs need no word
 		Meta:               map[string]any{"burin": map[string]any{"events": true}},
 	}

@@ -341,7 +341,15 @@ func content(b *proto.ContentBlock, dir string) (llm.Block, error) {
 		}
 		return llm.Image{MIME: b.MimeType, Data: data}, nil
 	case "audio":
-		return nil, errors.New("burin does not take audio: send text, images or files")
+		data, err := decode(b.Data)
+		if err != nil {
+			return nil, err
+		}
+		made, err := host.AttachData(context.Background(), data, "recording")
+		if d, ok := made.(llm.Document); err == nil && ok && d.Audio() {
+			return d, nil
+		}
+		return nil, errors.New("it is not a recording: send WAV, MP3, MP4, Ogg, WebM, FLAC, AAC or AIFF")
 	case "resource_link":
 		return link(b, dir)
 	case "resource":

@@ -71,7 +71,7 @@ func appPages() []page {
 // made is shown in frames that have policies of their own; see [framePath].
 func appPolicy(r *http.Request) string {
 	return "default-src 'none'; script-src " + site(r) + appPath + "; style-src " + site(r) + appPath +
-		"; img-src 'self' data: blob:; font-src " + site(r) + appPath + "; connect-src 'self'; frame-src " + site(r) + framePath + "; worker-src " + site(r) + appPath + " " + site(r) + workerPath + " " + site(r) + loopPath +
+		"; img-src 'self' data: blob:; media-src 'self'; font-src " + site(r) + appPath + "; connect-src 'self'; frame-src " + site(r) + framePath + "; worker-src " + site(r) + appPath + " " + site(r) + workerPath + " " + site(r) + loopPath +
 		"; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'" +
 		"; require-trusted-types-for 'script'; trusted-types svelte-trusted-html burin"
 }

@@ -83,7 +83,8 @@ type follower struct {
 	id     string
 	handle session.Handle
 	feed   session.Feed
-	facts  session.Facts // those that the client has
+	lean   remote.Address // nil: the client wants the bytes of pictures and files
+	facts  session.Facts  // those that the client has
 	told   bool
 	reopen func() error // joins the session again, at another server
 }
@@ -177,7 +178,7 @@ func (s *Server) join(ctx context.Context, w http.ResponseWriter, r *http.Reques
 			failed(w, err)
 			return nil
 		}
-		one := &follower{id: id, handle: h, feed: h.Events(from)}
+		one := &follower{id: id, handle: h, feed: h.Events(from), lean: pictureAddress(r, id)}
 		one.reopen = func() error {
 			h, err := s.o.Face(ctx, who, id, visit)
 			if err != nil {
@@ -371,6 +372,9 @@ func (f *following) tell(i int, e session.Event) error {
 		if err := f.putFacts(one, ""); err != nil {
 			return err
 		}
+	}
+	if one.lean != nil {
+		e = one.lean.Event(e)
 	}
 	raw, err := e.MarshalJSON()
 	if err != nil {

@@ -49,6 +49,8 @@ func kindOf(mime string) (kind string, show bool) {
 	switch mime {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 		return mime, true
+	case "audio/wav", "audio/mpeg", "audio/mp4", "audio/ogg", "audio/webm", "audio/flac", "audio/aac", "audio/aiff":
+		return mime, true
 	case "text/plain":
 		return "text/plain; charset=utf-8", true
 	case "application/pdf":

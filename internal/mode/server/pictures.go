@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,11 +13,11 @@ import (
 	"github.com/burin-dev/burin/session/remote"
 )
 
-// pictureRoute serves the pictures of a transcript, which entries name by their address if they
-// are asked to.
+// pictureRoute serves the pictures and files of a transcript, which entries and events name by their
+// address if they are asked to.
 func pictureRoute(s *Server) route {
 	return route{
-		verb: "GET", path: "/v1/sessions/{id}/picture", needs: remote.Watch, about: "Gives a picture of a message.",
+		verb: "GET", path: "/v1/sessions/{id}/picture", needs: remote.Watch, about: "Gives a picture or a file of a message.",
 		query: []parameter{{"entry", "id of the entry with the message"}, {"n", "its number among the pieces of the message, from 0"}},
 		gives: "application/octet-stream", serve: func(w http.ResponseWriter, r *http.Request) { picture(s, w, r) },
 	}
@@ -45,24 +46,37 @@ func picture(s *Server, w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "", fmt.Errorf("entry %s has no piece %d", e.ID, n))
 		return
 	}
-	is, ok := e.Message.Content[n].(llm.Image)
-	if !ok || len(is.Data) == 0 {
-		fail(w, http.StatusNotFound, "", fmt.Errorf("piece %d of entry %s is not a picture", n, e.ID))
+	name, of, data := "picture", "", []byte(nil)
+	switch is := e.Message.Content[n].(type) {
+	case llm.Image:
+		of, data = is.MIME, is.Data
+	case llm.Document:
+		name, of, data = cmp.Or(is.Name, "file"), is.MIME, is.Data
+	}
+	if len(data) == 0 {
+		fail(w, http.StatusNotFound, "", fmt.Errorf("piece %d of entry %s is neither a picture nor a file", n, e.ID))
 		return
 	}
-	kind, show := kindOf(is.MIME)
-	download(w.Header(), "picture", kind, show)
+	kind, show := kindOf(of)
+	download(w.Header(), name, kind, show)
 	w.Header().Set("ETag", strconv.Quote(e.ID+"."+strconv.Itoa(n)))
-	http.ServeContent(paced{w}, r, "", time.Time{}, bytes.NewReader(is.Data))
+	http.ServeContent(paced{w}, r, "", time.Time{}, bytes.NewReader(data))
 }
 
-// addressed gives the entries of an answer with the addresses of their pictures in place of the
-// bytes, if the client wants that.
-func addressed(r *http.Request, id string, is any) any {
+// pictureAddress is where the pictures and files of a session are; nil: the client wants the bytes.
+func pictureAddress(r *http.Request, id string) remote.Address {
 	if r.URL.Query().Get("pictures") != "address" {
-		return is
+		return nil
 	}
-	return remote.WithoutPictures(is, func(entry string, n int) string {
+	return func(entry string, n int) string {
 		return "/v1/sessions/" + url.PathEscape(id) + "/picture?" + url.Values{"entry": {entry}, "n": {strconv.Itoa(n)}}.Encode()
-	})
+	}
+}
+
+// addressed gives the entries of an answer as the client wants them.
+func addressed(r *http.Request, id string, is any) any {
+	if at := pictureAddress(r, id); at != nil {
+		return at.Entries(is)
+	}
+	return is
 }

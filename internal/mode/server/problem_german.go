@@ -61,7 +61,7 @@ func germanProblem(text string) string {
 		{"the file is too large: %s", "die Datei ist zu groß: %s"},
 		{"the picture is damaged: what it says about its origin can't be removed", "das Bild ist beschädigt: Was es über seine Herkunft verrät, lässt sich nicht entfernen"},
 		{"the attachment is damaged", "der Anhang ist beschädigt"},
-		{"attachment %s: %s: models read text, PDFs, Word, Excel, PowerPoint, OpenDocument and EPUB documents, and PNG, JPEG, GIF, WebP, BMP and TIFF pictures", "Anhang %s: %s: Modelle lesen Text, PDF, Word, Excel, PowerPoint, OpenDocument und EPUB sowie PNG-, JPEG-, GIF-, WebP-, BMP- und TIFF-Bilder"},
+		{"attachment %s: %s: models read text, PDFs, Word, Excel, PowerPoint, OpenDocument and EPUB documents, PNG, JPEG, GIF, WebP, BMP and TIFF pictures, and recordings", "Anhang %s: %s: Modelle lesen Text, PDF, Word, Excel, PowerPoint, OpenDocument und EPUB, PNG-, JPEG-, GIF-, WebP-, BMP- und TIFF-Bilder sowie Aufnahmen"},
 		{"the body has more than %s bytes, which is the most here", "das hat mehr als %s Byte, die hier möglich sind"},
 		{"the keys are locked: unlock them with the password, at /account or with POST /v1/me/unlock", "die Schlüssel sind gesperrt: Entsperre sie mit dem Passwort auf deiner Kontoseite"},
 		{"the keys of %s are locked: the project can be used again when %s has signed in", "die Schlüssel von %s sind gesperrt: Das Projekt geht wieder auf, wenn sich %s angemeldet hat"},

@@ -106,6 +106,7 @@ func (s *Server) routes() []route {
 				{"answers", "true: this client answers questions, and sessions wait for it; needs the right answer"},
 				{"name", "of the client, which others see"},
 				{"lists", "true: also says {\"lists\":true} when your projects, chats or preferences may have changed, and {\"files\":[ID]} when files of projects have; to admins {\"sessions\":true} when what sessions of this machine do may have. No session need be named"},
+				{"pictures", "address: as in POST /v1/sessions/{id}/entries"},
 				{"watching", "false: nobody looks, as at a page in the background, so that notifications come all the same"},
 			},
 			stream: true, serve: s.events,
@@ -137,7 +138,7 @@ func (s *Server) routes() []route {
 			in: m.In, out: m.Out, serve: s.call(m.Name),
 		}
 		if m.Name == "entries" {
-			o.query = []parameter{{"pictures", "address: pictures are given by their address, not as bytes"}}
+			o.query = []parameter{{"pictures", "address: pictures and files are given by their address, not as bytes"}}
 		}
 		all = append(all, o)
 	}

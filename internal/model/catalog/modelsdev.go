@@ -155,6 +155,9 @@ func (m devModel) row(provider string, api llm.API, plan bool) string {
 			input = append(input, "document")
 		}
 	}
+	if slices.Contains(m.Modalities.Input, "audio") && (api == llm.APIGoogle || api == llm.APIVertex || api == llm.APICompletions) {
+		input = append(input, "audio")
+	}
 	thinking := ""
 	switch {
 	case !m.Reasoning:

@@ -11,18 +11,19 @@ import (
 
 // Names of the roles burin uses itself. Settings may name others.
 const (
-	RoleDefault  = "default"
-	RoleSmol     = "smol" // quick and cheap: titles, summaries
-	RoleSlow     = "slow" // thorough
-	RoleVision   = "vision"
-	RolePlan     = "plan"
-	RoleDesigner = "designer"
-	RoleCommit   = "commit"
-	RoleTask     = "task"
-	RoleAdvisor  = "advisor" // reads what the model does
+	RoleDefault    = "default"
+	RoleSmol       = "smol" // quick and cheap: titles, summaries
+	RoleSlow       = "slow" // thorough
+	RoleVision     = "vision"
+	RoleTranscribe = "transcribe" // writes recordings down
+	RolePlan       = "plan"
+	RoleDesigner   = "designer"
+	RoleCommit     = "commit"
+	RoleTask       = "task"
+	RoleAdvisor    = "advisor" // reads what the model does
 )
 
-var knownRoles = []string{RoleDefault, RoleSmol, RoleSlow, RoleVision, RolePlan, RoleDesigner, RoleCommit, RoleTask, RoleAdvisor}
+var knownRoles = []string{RoleDefault, RoleSmol, RoleSlow, RoleVision, RoleTranscribe, RolePlan, RoleDesigner, RoleCommit, RoleTask, RoleAdvisor}
 
 // roleVariables are the environment variables that set a role, the first one
 // that is set wins.

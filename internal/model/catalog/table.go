@@ -287,6 +287,10 @@ var commonInput = map[string][]llm.Modality{
 	"text":                {llm.ModalityText},
 	"text,image":          {llm.ModalityText, llm.ModalityImage},
 	"text,image,document": {llm.ModalityText, llm.ModalityImage, llm.ModalityDocument},
+
+	"text,audio":                {llm.ModalityText, llm.ModalityAudio},
+	"text,image,audio":          {llm.ModalityText, llm.ModalityImage, llm.ModalityAudio},
+	"text,image,document,audio": {llm.ModalityText, llm.ModalityImage, llm.ModalityDocument, llm.ModalityAudio},
 }
 
 func parseInput(s string) []llm.Modality {

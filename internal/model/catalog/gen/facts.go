@@ -1,6 +1,9 @@
 package main
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // What the package lacks or has wrong, with where each fact was read. Models
 // are named by their bare official id (see bare).
@@ -118,11 +121,25 @@ func documents(provider, id string) bool {
 	return false
 }
 
+// hears says whether the model takes recordings: ai.google.dev (audio understanding), developers.openai.com
+// (audio inputs: chat completions of the models named so); OpenRouter passes them on to these.
+func hears(provider, id string) bool {
+	switch provider {
+	case "google", "google-vertex":
+		return geminiID.MatchString(id) && !strings.Contains(id, "computer-use")
+	case "openrouter":
+		return strings.HasPrefix(id, "google/gemini-") && !drawsImages.MatchString(id) || strings.HasPrefix(id, "openai/gpt-audio")
+	}
+	return false
+}
+
 var (
 	claude   = regexp.MustCompile(`^claude-`)
 	claude3  = regexp.MustCompile(`^claude-3-(haiku|opus|sonnet)`)
 	geminiID = regexp.MustCompile(`^gemini-`)
-	gptDocs  = regexp.MustCompile(`^(gpt-4o|gpt-4\.1|gpt-[5-9]|o1$|o1-pro|o3$|o3-pro|o4-mini$)`)
+
+	drawsImages = regexp.MustCompile(`image|banana`)
+	gptDocs     = regexp.MustCompile(`^(gpt-4o|gpt-4\.1|gpt-[5-9]|o1$|o1-pro|o3$|o3-pro|o4-mini$)`)
 )
 
 // adaptive are the Claude models that decide themselves how long to think, beside those

@@ -42,6 +42,9 @@ func rowOf(m source, known map[string]bool) row {
 	if slices.Contains(m.Input, "image") && documents(m.Provider, id) {
 		r.input = append(slices.Clone(r.input), "document")
 	}
+	if hears(m.Provider, m.ID) {
+		r.input = append(slices.Clone(r.input), "audio")
+	}
 	r.thinking = thinkingOf(m, id, r.api)
 	r.price = priceOf(m, id)
 	r.released = releasedOf(m.ID, id)

@@ -76,7 +76,7 @@ export class Source {
   }
 
   private async run(abort: AbortController) {
-    const q = new URLSearchParams({ answers: "true", name: "browser", lists: "true" });
+    const q = new URLSearchParams({ answers: "true", name: "browser", lists: "true", pictures: "address" });
     if (!this.watched) q.set("watching", "false");
     for (const place of this.places.values()) q.append("session", place);
     let watch: ReturnType<typeof setTimeout> | undefined;

@@ -56,14 +56,6 @@ export function filesOf(m: Said): Part[] {
   return partsOf(m).filter((p) => p.type === "image" || p.type === "document").slice(0, PICTURES);
 }
 
-/** addressed has the pictures of a message that an event brought by their address: with all bytes, a long session fills the memory of the page. */
-export function addressed(m: Said, session: string, entry: string): Said {
-  const parts = partsOf(m);
-  if (!parts.some((p) => p.type === "image" && p.data)) return m;
-  const at = (n: number) => `/v1/sessions/${encodeURIComponent(session)}/picture?${new URLSearchParams({ entry, n: String(n) })}`;
-  return { ...m, content: parts.map((p, n) => (p.type === "image" && p.data ? { type: "image", mimeType: p.mimeType ?? "", url: at(n) } : p)) };
-}
-
 /** answerItems gives the items of an answer. */
 export function answerItems(id: string, m: Said, results: Map<string, Said>, running: Map<string, CodingCall>, live = false): Item[] {
   const out: Item[] = [];

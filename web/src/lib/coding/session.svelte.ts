@@ -8,7 +8,7 @@ import { c } from "../i18n/coding";
 import { Drawing } from "../state/drawing";
 import { textOf, Tree, type Part, type Said } from "../state/messages";
 import { KEEP, Work, type PlanOption } from "./work.svelte";
-import { addressed, answerItems, filesOf, items, type CodingCall, type CodingEntry, type Details, type Item } from "./items";
+import { answerItems, filesOf, items, type CodingCall, type CodingEntry, type Details, type Item } from "./items";
 
 const PAGE = 150; // entries that are read at a time
 const SHOWN = new Set(["message", "compaction", "branch_summary"]);
@@ -250,7 +250,7 @@ export class Session {
     if (m.role === "user") this.sending = this.sending.filter((s) => s.text !== textOf(m));
     if (!id || this.entries.has(id)) return;
     if (m.role !== "user" && m.role !== "assistant" && m.role !== "toolResult") return;
-    this.entries = new Map(this.entries).set(id, { type: "message", id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: addressed(m, this.id, id) });
+    this.entries = new Map(this.entries).set(id, { type: "message", id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
     this.order = [...this.order, id];
     this.leaf = id;
   }

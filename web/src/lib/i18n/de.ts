@@ -174,6 +174,7 @@ const app: Record<keyof typeof en, string> = {
   "diagram.late": "Dieses Diagramm zu zeichnen dauert zu lange.",
   "artifact.markdown": "Dokument",
   "message.attached": "angehängte Datei",
+  "message.heard": "Was gesagt wird",
   "message.retrying": "Neuer Versuch, {n} von {total}: {why}",
   "message.compacted": "Frühere Nachrichten wurden zusammengefasst",
   "back.working": "Arbeitet…",

@@ -165,6 +165,7 @@ export const en = {
   "diagram.late": "This diagram takes too long to draw.",
   "artifact.markdown": "Document",
   "message.attached": "attached file",
+  "message.heard": "What is said",
   "message.retrying": "Trying again, {n} of {total}: {why}",
   "message.compacted": "Earlier messages were summarized",
   "back.working": "Working…",

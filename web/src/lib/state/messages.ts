@@ -157,8 +157,14 @@ export function textOf(m: Said): string {
 
 /** pictureOf is an address at which the page can show a picture of a message. */
 export function pictureOf(p: Part): string | undefined {
+  if (p.type !== "image") return undefined;
   if (p.url?.startsWith("/v1/sessions/")) return p.url; // of this server, which has checked what it is
   return p.data && /^image\/(png|jpeg|gif|webp|bmp)$/.test(p.mimeType ?? "") ? `data:${p.mimeType};base64,${p.data}` : undefined;
+}
+
+/** fileOf is an address at which the server gives a file of a message. */
+export function fileOf(p: Part): string | undefined {
+  return p.type === "document" && p.url?.startsWith("/v1/sessions/") ? p.url : undefined;
 }
 
 /** add adds what a message of the model has to the pieces of an answer. */
