@@ -67,11 +67,11 @@ func newID() string { return strings.ToLower(rand.Text()) }
 func connects(all []Provider) ([]string, error) {
 	origins := []string{}
 	for i := range all {
-		at, err := all[i].origin()
+		at, err := all[i].origins()
 		if err != nil {
 			return nil, err
 		}
-		origins = append(origins, at)
+		origins = append(origins, at...)
 	}
 	return origins, nil
 }
