@@ -226,9 +226,11 @@ func browserModels(t *testing.T, width int) {
 	}
 	v.shows("form", "the GPU of this device")
 	b.Eval(`document.querySelector('fieldset').scrollIntoView({block: 'center'})`, nil)
-	for _, name := range []string{"Small-q4f32_1", "Other-q4f32_1"} {
+	tick := func(name string) {
+		t.Helper()
 		b.Eval(fmt.Sprintf(`[...document.querySelectorAll('fieldset li')].find((l) => l.innerText.includes(%q)).querySelector('input').click()`, name), nil)
 	}
+	tick("Small-q4f32_1")
 	v.shows("models")
 	v.made()
 
@@ -257,13 +259,20 @@ func browserModels(t *testing.T, width int) {
 	v.sends("what is this")
 	b.Until(`document.querySelectorAll('.answer').length === 4 && !document.querySelector('.go.stop')`)
 
+	// Another model is added in the settings, and loaded in place of the first.
+	b.Eval(`void dispatchEvent(new KeyboardEvent('keydown', {key: ',', ctrlKey: true, bubbles: true}))`, nil)
+	b.Until(`document.querySelector('dialog[open] fieldset li input:checked') && document.querySelectorAll('dialog[open] fieldset li input:checked').length === 1`)
+	tick("Other-q4f32_1")
+	v.shows("settings")
+	v.button("Save")
+	b.Until(`!document.querySelector('dialog[open]')`)
 	b.Eval(`document.querySelector('.picker button').click()`, nil)
 	b.Until(`document.querySelectorAll('#models [role=option]').length === 2`)
 	b.Eval(`[...document.querySelectorAll('#models [role=option]')].find((o) => o.innerText.includes('Other')).click()`, nil)
 	b.Until(`document.querySelector('.picker button').innerText.includes('Other')`)
 	v.sends("and you")
 	b.Until(`[...document.querySelectorAll('.answer')].at(-1)?.innerText.includes('Other-q4f32_1-MLC') && !document.querySelector('.go.stop')`)
-	v.shows("second", "$0")
+	v.shows("second", "$0", "of 2048 tokens")
 
 	log := said()
 	for _, want := range []string{
@@ -274,6 +283,9 @@ func browserModels(t *testing.T, width int) {
 		if !strings.Contains(log, want) {
 			t.Errorf("the library doesn't say %q", want)
 		}
+	}
+	if n := strings.Count(log, "load Small"); n != 3 { // stopped, loaded, and unloaded for the other one
+		t.Errorf("the first model was loaded and unloaded %d times", n)
 	}
 	if strings.Contains(log, `"tools"`) || strings.Contains(log, "data:image") || strings.Count(log, "engine\n") != 1 {
 		t.Error("the library got tools or a picture, or there was more than one engine")
@@ -339,6 +351,8 @@ func TestPrivateWebLLM(t *testing.T) {
 		if n := strings.Count(asked(), "mlc-chat-config.json"); n < 2 { // the library asked, and then the worker, which says why
 			t.Errorf("the library asked for nothing:\n%s", asked())
 		}
+		v.b.Open(v.c.url + "/private")
+		v.says("In this browser (WebLLM)")
 		for _, e := range v.b.Events() {
 			if strings.Contains(string(e.Params), "Content Security Policy") {
 				t.Errorf("a policy was in the way: %s", e.Params)

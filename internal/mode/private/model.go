@@ -90,9 +90,7 @@ func (p *Provider) client() llm.Client {
 // providers finds the models of a project.
 type providers []Provider
 
-var _ session.Opener = providers(nil)
-
-// Open implements [session.Opener]: selectors are PROVIDER/ID.
+// Open finds a model: selectors are PROVIDER/ID.
 func (all providers) Open(_ context.Context, selector string) (o session.Opened, err error) {
 	name, id, _ := strings.Cut(selector, "/")
 	i := slices.IndexFunc(all, func(p Provider) bool { return p.ID == name })
@@ -113,9 +111,6 @@ func (all providers) Open(_ context.Context, selector string) (o session.Opened,
 	}
 	return session.Opened{Model: &m, Client: p.client()}, nil
 }
-
-// Larger implements [session.Opener].
-func (providers) Larger(*llm.Model) string { return "" }
 
 // first is the model where none was chosen.
 func (all providers) first() string {
