@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/burin-dev/burin/internal/browsertest"
@@ -77,7 +78,7 @@ func (g *gates) weights(t *testing.T, files func(path string) (body string, ok b
 }
 
 // withLibrary puts a library in the place of the server's own, and gives what it says of itself.
-func (g *gates) withLibrary(t *testing.T, v *appVisit) (said func() string) {
+func (g *gates) withLibrary(t *testing.T, v *appVisit, there *atomic.Bool) (said func() string) {
 	target, err := url.Parse(v.c.url)
 	if err != nil {
 		t.Fatal(err)
@@ -91,6 +92,11 @@ func (g *gates) withLibrary(t *testing.T, v *appVisit) (said func() string) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/private/webllm.js":
+			if !there.Load() {
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, `{"status": 404, "detail": "the library isn't there yet"}`)
+				return
+			}
 			w.Header().Set("Content-Type", "text/javascript")
 			_, _ = io.WriteString(w, scriptedLibrary)
 		case "/private/webllm.json":
@@ -196,7 +202,8 @@ func browserModels(t *testing.T, width int) {
 	b := browsertest.StartGPU(t, width, 844, dark)
 	v := localVisit(t, b, width, dark)
 	g := &gates{open: map[string]chan struct{}{}}
-	said := g.withLibrary(t, v)
+	var there atomic.Bool
+	said := g.withLibrary(t, v, &there)
 	var stopped sync.Once
 	at, _ := g.weights(t, func(path string) (string, bool) {
 		if strings.HasSuffix(path, "/tensor-cache.json") && strings.Contains(path, "Small") {
@@ -234,7 +241,11 @@ func browserModels(t *testing.T, width int) {
 	v.shows("models")
 	v.made()
 
-	// The first answer is stopped while its model comes; the second one waits for it.
+	v.sends("early")
+	v.says("The answer failed. webllm: the library isn't there yet")
+	there.Store(true)
+
+	// The next answer is stopped while its model comes; the one after waits for it.
 	v.sends("hello")
 	b.Until(`document.querySelector('[role=progressbar]')?.getAttribute('aria-valuenow') === '25'`)
 	v.shows("loading", "Downloading Small-q4f32_1-MLC: 129 MB, 25 %")
@@ -257,7 +268,7 @@ func browserModels(t *testing.T, width int) {
 	b.Eval(`new Promise((done) => { const c = document.createElement('canvas'); c.width = c.height = 8; c.toBlob((blob) => { const data = new DataTransfer(); data.items.add(new File([blob], 'dot.png', {type: 'image/png'})); dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true})); done(0); }); })`, nil)
 	b.Until(`document.body.innerText.includes('dot.png') || document.querySelector('form img, .files img')`)
 	v.sends("what is this")
-	b.Until(`document.querySelectorAll('.answer').length === 4 && !document.querySelector('.go.stop')`)
+	b.Until(`[...document.querySelectorAll('.answer')].at(-1)?.innerText.includes('has read it') && !document.querySelector('.go.stop')`)
 
 	// Another model is added in the settings, and loaded in place of the first.
 	b.Eval(`void dispatchEvent(new KeyboardEvent('keydown', {key: ',', ctrlKey: true, bubbles: true}))`, nil)
@@ -373,6 +384,6 @@ func (v *appVisit) needsLibrary() {
 		v.t.Errorf("without the library: %d %s", status, said)
 	}
 	v.localProject("")
-	v.says("this burin came without what runs models in the browser")
+	v.says("this burin came without what runs models in the browser: keep the folder \"web\" of the release beside the program")
 	v.t.Skip("this burin has no WebLLM: run web/extra/build")
 }

@@ -50,7 +50,7 @@ self.webllm = (() => {
       await says(JSON.stringify(request));
       const asked = request.messages.at(-1).content;
       const piece = (content) => ({ id: 'x', object: 'chat.completion.chunk', created: 1, model: this.model, choices: [{ index: 0, delta: { role: 'assistant', content }, finish_reason: null }] });
-      if (asked.startsWith('hello')) {
+      if (asked.endsWith('hello again')) {
         yield piece('Hello ');
         await fetch('/test/waits?first');
         yield piece('from the browser');

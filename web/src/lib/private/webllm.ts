@@ -1,5 +1,7 @@
 /** Models that run in the browser (docs/private.md): which there are, and which of them fit. */
 
+import { Failure } from "../api/client";
+import { t } from "../i18n";
 import { w } from "../i18n/webllm";
 
 export interface LocalModel {
@@ -51,9 +53,11 @@ export function fit(m: LocalModel, gpu: GPU): { fits: boolean; note: string } {
 
 /** listed are the models of the library, which a burin may have come without. */
 export async function listed(): Promise<LocalModel[]> {
-  const r = await fetch("/private/webllm.json");
+  const r = await fetch("/private/webllm.json").catch(() => {
+    throw new Failure(0, "", t("error.network"));
+  });
   const body: unknown = await r.json();
-  if (!r.ok) throw new Error((body as { detail?: string }).detail ?? r.statusText);
+  if (!r.ok) throw new Failure(r.status, "", (body as { detail?: string }).detail ?? t("error.unknown"));
   return body as LocalModel[];
 }
 
