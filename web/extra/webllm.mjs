@@ -1,7 +1,7 @@
 // Makes what runs models in the browser, of the npm package WebLLM, in a folder: webllm.js, the
 // library as a script of a worker, and webllm.json, its language models.
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const to = process.argv[2];
@@ -12,7 +12,9 @@ const { modelLibURLPrefix, ModelType, prebuiltAppConfig } = await import(file);
 // exports in its last statement. Most of it is WebAssembly, so that a bundler would save little.
 const [code, exported] = readFileSync(file, "utf8").split(/^export \{/m);
 if (!exported || /^(import|export)\s/m.test(code)) throw new Error("the library has another form than this script knows");
-writeFileSync(join(to, "webllm.js"), `self.webllm = (() => {\n${code}\nreturn { MLCEngine, prebuiltAppConfig };\n})();\n`);
+const license = readFileSync(join(dirname(file), "../LICENSE"), "utf8"); // which asks to be passed on
+if (license.includes("*/")) throw new Error("the license ends a comment");
+writeFileSync(join(to, "webllm.js"), `/*! WebLLM, https://github.com/mlc-ai/web-llm\n\n${license}*/\nself.webllm = (() => {\n${code}\nreturn { MLCEngine, prebuiltAppConfig };\n})();\n`);
 
 const weights = "https://huggingface.co/";
 const libraries = new URL("..", modelLibURLPrefix).href;
