@@ -299,7 +299,7 @@ func wanted() ([]string, error) {
 		files = append(files, filepath.ToSlash(name))
 		return err
 	})
-	for _, name := range []string{"man/burin.1", "completions/burin.bash", "completions/_burin", "completions/burin.fish", "completions/burin.ps1", "private/burin.wasm.gz", "private/wasm_exec.js", "private/version", "web/mermaid.js.gz", "web/version"} {
+	for _, name := range []string{"man/burin.1", "completions/burin.bash", "completions/_burin", "completions/burin.fish", "completions/burin.ps1", "private/burin.wasm.gz", "private/wasm_exec.js", "private/version", "web/mermaid.js.gz", "web/webllm.js.gz", "web/webllm.json.gz", "web/version"} {
 		if err == nil && !slices.Contains(files, name) {
 			err = fmt.Errorf("%s was not written", name)
 		}

@@ -73,8 +73,13 @@ const appConfig = "modelRoles: {default: box/two}\nretry: {maxRetries: 0}\n"
 // appOn serves the app on a machine.
 func appOn(t *testing.T, srv *llmtest.Server, cmd *exec.Cmd, width, height int, dark bool) *appVisit {
 	t.Helper()
+	return appIn(t, browsertest.Start(t, width, height, dark), srv, cmd, width, dark)
+}
+
+// appIn serves the app on a machine to a browser.
+func appIn(t *testing.T, b *browsertest.Browser, srv *llmtest.Server, cmd *exec.Cmd, width int, dark bool) *appVisit {
+	t.Helper()
 	c := serveIt(t, cmd)
-	b := browsertest.Start(t, width, height, dark)
 	v := &appVisit{pageVisit: pageVisit{t, b, fmt.Sprintf("app-%d", width)}, c: c, srv: srv, home: filepath.Join(homeOf(cmd), "burin")}
 	if dark {
 		v.name += "-dark"

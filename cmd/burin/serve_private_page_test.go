@@ -279,7 +279,17 @@ func TestPrivateWorkerPolicy(t *testing.T) {
 	tab := newTab(t, c.url)
 	var made madeProject
 	tab.ask(201, "POST", "/v1/projects", privateProject("policy", b.srv.URL), &made)
-	for query, want := range map[string]string{"": "'self'", "?project=" + made.Project.ID: "'self' " + b.srv.URL} {
+	local := privateProject("local", "https://weights.example/models")
+	local["providers"] = []map[string]any{{"id": "webllm", "api": "webllm", "url": "https://weights.example/models", "models": []map[string]any{{"id": "m"}}}}
+	var home madeProject
+	tab.ask(201, "POST", "/v1/projects", local, &home)
+	local["providers"] = []map[string]any{{"id": "webllm", "api": "webllm", "url": "http://weights.example"}}
+	tab.refused(400, "", "POST", "/v1/projects", local)
+	const script = "script-src 'wasm-unsafe-eval'"
+	for query, want := range map[string]string{
+		"": script + "; connect-src 'self'", "?project=" + made.Project.ID: script + "; connect-src 'self' " + b.srv.URL,
+		"?project=" + home.Project.ID: script + " " + c.url + "/private/webllm.js; connect-src 'self' https://weights.example",
+	} {
 		r, err := http.DefaultClient.Do(c.request("GET", "/private/worker.js"+query, ""))
 		if err != nil {
 			t.Fatal(err)
@@ -295,7 +305,7 @@ func TestPrivateWorkerPolicy(t *testing.T) {
 			}
 			continue
 		}
-		if got := r.Header.Get("Content-Security-Policy"); got != "default-src 'none'; script-src 'wasm-unsafe-eval'; connect-src "+want {
+		if got := r.Header.Get("Content-Security-Policy"); got != "default-src 'none'; "+want {
 			t.Errorf("%q has the policy %s", query, got)
 		}
 	}

@@ -46,6 +46,17 @@ type Event struct {
 // Start starts Chromium for one test, with a page of the given size.
 func Start(t testing.TB, width, height int, dark bool) *Browser {
 	t.Helper()
+	return start(t, width, height, dark, "--disable-gpu")
+}
+
+// StartGPU is Start with a GPU for pages (WebGPU), which Chromium computes itself.
+func StartGPU(t testing.TB, width, height int, dark bool) *Browser {
+	t.Helper()
+	return start(t, width, height, dark, "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan")
+}
+
+func start(t testing.TB, width, height int, dark bool, flags ...string) *Browser {
+	t.Helper()
 	var path string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(name); err == nil {
@@ -69,9 +80,9 @@ func Start(t testing.TB, width, height int, dark bool) *Browser {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(home) }) // what the browser's processes still write is only in the way
-	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+	cmd := exec.Command(path, append(flags, "--headless", "--no-sandbox", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
-		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+home, "about:blank")
+		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+home, "about:blank")...)
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)
 	cmd.ExtraFiles = []*os.File{theirs, theirOut}
 	if err := cmd.Start(); err != nil {

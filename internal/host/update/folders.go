@@ -9,7 +9,7 @@ import (
 )
 
 // known are the folders of an archive that burin finds beside the program, of the same version, each
-// with a file of it: the loop of private projects, and what draws diagrams.
+// with a file of it: the loop of private projects, and what draws diagrams and runs models in the browser.
 func known() [][2]string {
 	return [][2]string{{"private", "burin.wasm.gz"}, {"web", "mermaid.js.gz"}}
 }

@@ -102,7 +102,7 @@ func (l *Loop) openChat(ctx context.Context, p *project, id string, take bool) (
 		return nil, err
 	}
 	c.said = log
-	settings := p.settings
+	settings := p.now()
 	selector := settings.Model
 	if about.Model != "" {
 		selector = about.Model
@@ -128,7 +128,7 @@ func (l *Loop) openChat(ctx context.Context, p *project, id string, take bool) (
 	}
 	desk := session.NewDesk(session.DeskOptions{Wait: true})
 	c.session, err = session.New(session.Options{
-		Client: model.Client, Unusable: unusable, Models: all, Desk: desk, Log: log, Sealed: true, NoGoals: true,
+		Client: model.Client, Unusable: unusable, Models: p, Desk: desk, Log: log, Sealed: true, NoGoals: true,
 		Request: llm.Request{Model: model.Model, System: system, Thinking: llm.Thought{Level: llm.Level(thinking)}},
 		Tools:   tools(desk),
 		Emit: func(e session.Event) {

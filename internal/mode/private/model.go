@@ -1,6 +1,7 @@
 package private
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -19,7 +20,7 @@ import (
 // Provider is one that the browser asks directly. It is sealed with the project.
 type Provider struct {
 	ID     string      `json:"id"`
-	API    llm.API     `json:"api"`              // anthropic-messages, openai-completions, openai-responses, google-generative-ai
+	API    llm.API     `json:"api"`              // anthropic-messages, openai-completions, openai-responses, google-generative-ai, webllm
 	URL    string      `json:"url,omitempty"`    // "" is the one that the API is named after
 	Key    string      `json:"key,omitempty"`    // which never reaches the server
 	Models []llm.Model `json:"models,omitempty"` // what is known of them; any other id can be used, too
@@ -34,24 +35,33 @@ func home(api llm.API) (string, bool) {
 		return "https://api.openai.com/v1", true
 	case llm.APIGoogle:
 		return "https://generativelanguage.googleapis.com/v1beta", true
+	case APIWebLLM:
+		return weightsHome, true
 	}
 	return "", false
 }
 
-// origin is what the browser must be allowed to reach for a provider.
-func (p *Provider) origin() (string, error) {
+// origins are what the browser must be allowed to reach for a provider.
+func (p *Provider) origins() ([]string, error) {
 	at, known := home(p.API)
 	if !known {
-		return "", problem(http.StatusBadRequest, "", "providers: %s: a browser can't use the API %q", p.ID, p.API)
+		return nil, problem(http.StatusBadRequest, "", "providers: %s: a browser can't use the API %q", p.ID, p.API)
 	}
 	if p.URL != "" {
 		at = p.URL
 	}
 	u, err := url.Parse(at)
 	if err != nil || u.Host == "" || p.ID == "" || strings.Contains(p.ID, "/") {
-		return "", problem(http.StatusBadRequest, "", "providers: %q needs an id without / and an address", p.ID)
+		return nil, problem(http.StatusBadRequest, "", "providers: %q needs an id without / and an address", p.ID)
 	}
-	return u.Scheme + "://" + strings.ToLower(u.Host), nil
+	all := []string{u.Scheme + "://" + strings.ToLower(u.Host)}
+	if p.API == APIWebLLM {
+		if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return nil, problem(http.StatusBadRequest, "", "providers: %s: the address of the weights is no more than https://HOST/PATH", p.ID)
+		}
+		all = append(all, inBrowser)
+	}
+	return all, nil
 }
 
 func (p *Provider) client() llm.Client {
@@ -60,6 +70,11 @@ func (p *Provider) client() llm.Client {
 		Transform: wire.Transform{StripHeaders: []string{"User-Agent"}}, // which is the browser's
 	}
 	switch p.API {
+	case APIWebLLM:
+		// A model is loaded before its answer begins, which takes as long as it takes.
+		e.BaseURL, e.FirstEvent, e.Idle, e.NoContent = inBrowser, -1, -1, -1
+		e.Transform.ExtraBody = map[string]any{"weights": cmp.Or(p.URL, weightsHome)}
+		return textOnly{openai.NewCompletions(openai.CompletionsOptions{Endpoint: e})}
 	case llm.APICompletions:
 		return openai.NewCompletions(openai.CompletionsOptions{Endpoint: e})
 	case llm.APIResponses:
@@ -75,9 +90,7 @@ func (p *Provider) client() llm.Client {
 // providers finds the models of a project.
 type providers []Provider
 
-var _ session.Opener = providers(nil)
-
-// Open implements [session.Opener]: selectors are PROVIDER/ID.
+// Open finds a model: selectors are PROVIDER/ID.
 func (all providers) Open(_ context.Context, selector string) (o session.Opened, err error) {
 	name, id, _ := strings.Cut(selector, "/")
 	i := slices.IndexFunc(all, func(p Provider) bool { return p.ID == name })
@@ -90,14 +103,14 @@ func (all providers) Open(_ context.Context, selector string) (o session.Opened,
 		m = p.Models[known]
 	}
 	m.Provider, m.API = p.ID, p.API
+	if p.API == APIWebLLM {
+		m.API, m.Price = llm.APICompletions, free()
+	}
 	if m.MaxOutput == 0 && p.API == llm.APIAnthropic {
 		m.MaxOutput = 8192 // which it must be told
 	}
 	return session.Opened{Model: &m, Client: p.client()}, nil
 }
-
-// Larger implements [session.Opener].
-func (providers) Larger(*llm.Model) string { return "" }
 
 // first is the model where none was chosen.
 func (all providers) first() string {

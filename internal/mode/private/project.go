@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/llm"
+	"github.com/burin-dev/burin/session"
 )
 
 // Settings are what a person has set for a project. They are sealed.
@@ -47,8 +50,26 @@ type rawProject struct {
 type project struct {
 	id       string
 	ring     *vault.Ring
+	mu       sync.Mutex
 	settings Settings // as they were read last
 }
+
+// now are the settings as they were read last.
+func (p *project) now() Settings {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.settings
+}
+
+// Open implements [session.Opener] with the providers that the project has now.
+func (p *project) Open(ctx context.Context, selector string) (session.Opened, error) {
+	return providers(p.now().Providers).Open(ctx, selector)
+}
+
+// Larger implements [session.Opener].
+func (p *project) Larger(*llm.Model) string { return "" }
+
+var _ session.Opener = (*project)(nil)
 
 // What is sealed is bound to the project, to what it is, and to its revision.
 func projectPlace(id string, revision int64) string {
@@ -67,11 +88,11 @@ func newID() string { return strings.ToLower(rand.Text()) }
 func connects(all []Provider) ([]string, error) {
 	origins := []string{}
 	for i := range all {
-		at, err := all[i].origin()
+		at, err := all[i].origins()
 		if err != nil {
 			return nil, err
 		}
-		origins = append(origins, at)
+		origins = append(origins, at...)
 	}
 	return origins, nil
 }
@@ -117,6 +138,8 @@ func (p *project) open(raw rawProject) (Project, error) {
 	if err := json.Unmarshal(data, &raw.Settings); err != nil {
 		return raw.Project, errAltered
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.settings = raw.Settings
 	return raw.Project, nil
 }

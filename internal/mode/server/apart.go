@@ -11,8 +11,8 @@ import (
 )
 
 // apart is files that releases have in a folder beside the program, as few people need them and the
-// program would be much larger: the loop of private projects, what draws diagrams. Who builds burin
-// may have them in the program.
+// program would be much larger: the loop of private projects, what draws diagrams, what runs models in
+// the browser. Who builds burin may have them in the program.
 type apart struct {
 	what   string // for messages
 	folder string

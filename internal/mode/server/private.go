@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/private"
 	"github.com/burin-dev/burin/session/remote"
+	"github.com/burin-dev/burin/web"
 )
 
 // Tab says which tab a request about a private chat comes from.
@@ -153,7 +155,7 @@ func statusOfPrivate(err error) (status int, code string) {
 	return 0, ""
 }
 
-// loopFiles has worker.js and, where this burin was built with them, wasm_exec.js of Go and burin.wasm.gz.
+// loopFiles has worker.js, what joins it to models in the browser and, where this burin was built with them, wasm_exec.js of Go and burin.wasm.gz.
 //
 //go:generate private/build
 //go:embed private
@@ -198,24 +200,27 @@ func (s secluded) pages() []page {
 				failed(w, err)
 				return
 			}
-			connect := []string{"'self'"}
+			var origins []string
 			if id := r.URL.Query().Get("project"); id != "" {
 				p, err := s.kept.Project(r.Context(), person(r), id)
 				if err != nil {
 					failed(w, err)
 					return
 				}
-				connect = append(connect, p.Connect...)
+				origins = p.Connect
 			}
-			work, err := loopFiles.ReadFile("private/worker.js")
-			if err != nil {
-				failed(w, err)
-				return
-			}
+			policy, own := workerPolicy(site(r), origins)
 			head := w.Header()
-			head.Set("Content-Security-Policy", "default-src 'none'; script-src 'wasm-unsafe-eval'; connect-src "+strings.Join(connect, " "))
+			head.Set("Content-Security-Policy", policy)
 			head.Set("Content-Type", "text/javascript; charset=utf-8")
-			_, _ = w.Write(append(append(start, '\n'), work...)) // who has gone reads nothing
+			_, _ = w.Write(start) // who has gone reads nothing
+			for _, name := range own {
+				work, err := loopFiles.ReadFile("private/" + name)
+				if err != nil {
+					panic(err) // the pattern above names it
+				}
+				_, _ = w.Write(append([]byte{'\n'}, work...))
+			}
 		}},
 		{path: "GET /private/burin.wasm", open: true, serve: func(w http.ResponseWriter, r *http.Request) {
 			files, err := found()
@@ -241,5 +246,58 @@ func (s secluded) pages() []page {
 			head.Set("Content-Type", "application/wasm")
 			http.ServeContent(paced{w}, r, "", time.Time{}, data)
 		}},
+		s.library(libraryPath, "text/javascript; charset=utf-8"),
+		s.library("/private/webllm.json", "application/json"),
 	}
+}
+
+// libraryPath is WebLLM, which runs models in the browser.
+const libraryPath = "/private/webllm.js"
+
+// libraryFolder is where it is, as it is as large as the loop.
+var libraryFolder = apart{"what runs models in the browser", "web", "webllm.js.gz", "docs/private.md"}
+
+// library serves a file of WebLLM: the library, or the list of its models.
+func (s secluded) library(path, kind string) page {
+	found := libraryFolder.find(web.Parts(), s.version)
+	return page{path: "GET " + path, open: true, serve: func(w http.ResponseWriter, r *http.Request) {
+		files, err := found()
+		if err != nil {
+			failed(w, err)
+			return
+		}
+		packed, err := fs.ReadFile(files, strings.TrimPrefix(path, "/private/")+".gz")
+		if err != nil {
+			failed(w, err)
+			return
+		}
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Cache-Control", "no-cache")
+		give(w, r, packed)
+	}}
+}
+
+// inBrowser is the origin that stands for the browser itself, in a project with models that run there.
+const inBrowser = "https://webllm.invalid"
+
+// workerPolicy is the policy of the worker of a project with these origins, and the scripts that the worker has
+// after that of Go. Only for models in the browser may it load another one, which is WebLLM.
+func workerPolicy(site string, origins []string) (policy string, scripts []string) {
+	script, connect := "'wasm-unsafe-eval'", "'self'"
+	local := slices.Contains(origins, inBrowser)
+	for _, o := range origins {
+		switch {
+		case o == inBrowser: // which nothing leaves for
+			continue
+		case o == "https://huggingface.co" && local:
+			// It sends browsers on to hosts of this domain, and has weights only: GitHub has the code for the GPU.
+			o += " https://*.hf.co https://raw.githubusercontent.com"
+		}
+		connect += " " + o
+	}
+	if local {
+		script += " " + site + libraryPath
+		scripts = append(scripts, "webllm.js")
+	}
+	return "default-src 'none'; script-src " + script + "; connect-src " + connect, append(scripts, "worker.js")
 }

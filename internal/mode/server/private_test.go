@@ -57,3 +57,26 @@ func TestLoopOfPrivateProjects(t *testing.T) {
 	}
 	is("loop in bin", none)
 }
+
+// Only the worker of a project with models in the browser may load the library, from where it is, and reaches what
+// Hugging Face sends browsers on to. What stands for the browser is no place.
+func TestWorkerPolicy(t *testing.T) {
+	const here = "https://burin.example"
+	for _, tt := range []struct {
+		origins, script, connect, scripts string
+	}{
+		{"", "'wasm-unsafe-eval'", "'self'", "worker.js"},
+		{"https://api.example", "'wasm-unsafe-eval'", "'self' https://api.example", "worker.js"},
+		{"https://huggingface.co", "'wasm-unsafe-eval'", "'self' https://huggingface.co", "worker.js"},
+		{"https://w.example https://webllm.invalid", "'wasm-unsafe-eval' https://burin.example/private/webllm.js", "'self' https://w.example", "webllm.js worker.js"},
+		{
+			"https://huggingface.co https://webllm.invalid", "'wasm-unsafe-eval' https://burin.example/private/webllm.js",
+			"'self' https://huggingface.co https://*.hf.co https://raw.githubusercontent.com", "webllm.js worker.js",
+		},
+	} {
+		policy, scripts := workerPolicy(here, strings.Fields(tt.origins))
+		if want := "default-src 'none'; script-src " + tt.script + "; connect-src " + tt.connect; policy != want || strings.Join(scripts, " ") != tt.scripts {
+			t.Errorf("%q has the policy\n%s, and %q, want\n%s, and %s", tt.origins, policy, scripts, want, tt.scripts)
+		}
+	}
+}

@@ -46,6 +46,7 @@ func germanProblem(text string) string {
 		{"%s: its data can't be opened: the key that sealed it isn't there any more", "%s: Die Daten lassen sich nicht öffnen: Der Schlüssel ist nicht mehr da"},
 		{"%s: its data can't be opened: it has a form that this burin doesn't read", "%s: Die Daten lassen sich nicht öffnen: Dieses burin liest ihre Form nicht"},
 		{"this burin came without what draws diagrams: keep the folder \"web\" of the release beside the program (see docs/serve.md)", "dieses burin kam ohne das, was Diagramme zeichnet: Lass den Ordner \"web\" der Ausgabe neben dem Programm (siehe docs/serve.md)"},
+		{"this burin came without what runs models in the browser: keep the folder \"web\" of the release beside the program (see docs/private.md)", "dieses burin kam ohne das, was Modelle im Browser ausführt: Lass den Ordner \"web\" der Ausgabe neben dem Programm (siehe docs/private.md)"},
 		{"no model %s; did you mean %s?", "kein Modell %s; meinst du %s?"},
 		{"no model %s", "kein Modell %s"},
 		{"your groups may use %s, and %s is not among them: choose another model, or ask an admin", "deine Gruppen dürfen %s benutzen, %s gehört nicht dazu: Wähle ein anderes Modell, oder frage einen Admin"},

@@ -7,6 +7,7 @@ import type { filesEn } from "./files";
 import type { managersEn } from "./managers";
 import type { notificationsEn } from "./notifications";
 import type { pagesEn } from "./pages";
+import type { webllmEn } from "./webllm";
 
 const app: Record<keyof typeof en, string> = {
   "app.name": "burin",
@@ -248,7 +249,7 @@ const app: Record<keyof typeof en, string> = {
   "private.costs": "Was es kostet",
   "private.cost.tab": "Eine Antwort endet, wenn du ihren Tab schließt.",
   "private.cost.search": "Nachrichten lassen sich nicht durchsuchen: Der Server kennt die Wörter nicht.",
-  "private.cost.providers": "Nur Anbieter, die Aufrufe aus Browsern erlauben, lassen sich nutzen, mit einem eigenen Schlüssel.",
+  "private.cost.providers": "Nur Anbieter, die Aufrufe aus Browsern erlauben, lassen sich nutzen, mit einem eigenen Schlüssel, und Modelle im Browser selbst.",
   "private.cost.tools": "Werkzeuge, die einen Rechner oder die Dateien des Servers brauchen, fehlen.",
   "private.new": "Neues privates Projekt",
   "private.make": "Projekt anlegen",
@@ -1130,4 +1131,27 @@ const managers: Record<keyof typeof managersEn, string> = {
   "about.new": "Was in dieser Version neu ist (auf Englisch)",
 };
 
-export const de = { app, pages, admin, coding, notifications, files, managers };
+const webllm: Record<keyof typeof webllmEn, string> = {
+  name: "In diesem Browser (WebLLM)",
+  about: "Die Modelle laufen auf der GPU dieses Geräts: Ein Chat verlässt den Browser nicht und kostet nichts. Sie lesen und schreiben nur Text, ohne Werkzeuge.",
+  weights: "Adresse der Dateien der Modelle",
+  "weights.note": "Der Browser lädt die Dateien eines Modells mit dessen erster Antwort und behält sie.",
+  models: "Modelle",
+  find: "Modell suchen",
+  none: "Kein Modell hat das im Namen.",
+  needs: "{size} Speicher, {window} Token",
+  "needs.size": "{size} Speicher",
+  choose: "Wähle ein Modell, das dieser Browser ausführen kann.",
+  insecure: "WebGPU gibt es nur auf Seiten mit https:// oder auf localhost: Öffne burin unter einer solchen Adresse.",
+  "no.gpu": "In diesem Browser gibt es kein WebGPU. Chrome und Edge haben es ab Version 113, Safari ab 18.",
+  "no.adapter": "WebGPU findet hier keine GPU, die dieser Browser benutzen darf.",
+  large: "Braucht etwa {needs} Grafikspeicher (geschätzt etwa {has} vorhanden)",
+  tight: "Der Grafikspeicher könnte knapp werden (geschätzt etwa {has} vorhanden)",
+  feature: "Braucht {feature}, was diese GPU hier nicht hat",
+  buffer: "Braucht größere Puffer, als diese GPU hier hat",
+  loading: "{model} wird geladen …",
+  fetching: "{model} wird heruntergeladen: {size}, {percent} %",
+  placing: "{model} kommt in die GPU: {percent} %",
+};
+
+export const de = { app, pages, admin, coding, notifications, files, managers, webllm };

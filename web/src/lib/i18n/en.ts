@@ -239,7 +239,7 @@ export const en = {
   "private.costs": "What it costs",
   "private.cost.tab": "An answer stops when you close its tab.",
   "private.cost.search": "Messages can't be searched: the server doesn't know the words.",
-  "private.cost.providers": "Only providers that allow calls from browsers can be used, with a key of your own.",
+  "private.cost.providers": "Only providers that allow calls from browsers can be used, with a key of your own, and models in the browser itself.",
   "private.cost.tools": "Tools that need a machine or the server's files are missing.",
   "private.new": "New private project",
   "private.make": "Make the project",

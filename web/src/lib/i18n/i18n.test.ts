@@ -7,8 +7,9 @@ import { filesEn } from "./files";
 import { managersEn } from "./managers";
 import { notificationsEn } from "./notifications";
 import { pagesEn } from "./pages";
+import { webllmEn } from "./webllm";
 
-const english: Record<string, Record<string, string>> = { app: en, pages: pagesEn, admin: adminEn, coding: codingEn, notifications: notificationsEn, files: filesEn, managers: managersEn };
+const english: Record<string, Record<string, string>> = { app: en, pages: pagesEn, admin: adminEn, coding: codingEn, notifications: notificationsEn, files: filesEn, managers: managersEn, webllm: webllmEn };
 const values = (text: string) => [...text.matchAll(/\{+[#/]?\w+\}+/g)].map((m) => m[0]).sort();
 
 test("German has every text, with the same values in it", () => {

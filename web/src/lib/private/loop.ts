@@ -8,6 +8,7 @@ import type { Attachment, Problem, Usable } from "../api/schema";
 import type { Message } from "../api/source";
 import { trusted, type Following, type Follows } from "../api/stream";
 import { t } from "../i18n";
+import type { Loading } from "./webllm";
 
 export interface Model {
   id: string;
@@ -49,6 +50,7 @@ interface Told {
   event?: { id?: string; data: Message };
   ready?: true;
   ended?: string;
+  loading?: Loading | null;
 }
 interface Waiting {
   done(status: number, body: unknown): void;
@@ -61,6 +63,8 @@ export class Loop implements Transport {
   private readonly files = new Map<string, { data: string; mimeType: string }>();
   private last = 0;
   private ended = "";
+  /** Hears how far a model is that comes into the browser; null: it is there, or won't be. */
+  loading: (l: Loading | null) => void = () => {};
 
   /** The worker of a project may reach its providers; without one it may reach the server only. */
   constructor(readonly project = "") {
@@ -87,6 +91,7 @@ export class Loop implements Transport {
 
   private take(m: Told) {
     if (m.ended !== undefined) this.end(m.ended);
+    if (m.loading !== undefined) this.loading(m.loading);
     const w = m.id === undefined ? undefined : this.waiting.get(m.id);
     if (!w || m.id === undefined) return;
     if (m.event) w.heard?.(m.event.data, m.event.id ?? "");

@@ -6,6 +6,7 @@ import type { Follows } from "../api/stream";
 import type { Sessions } from "../coding/list.svelte";
 import type { Chat, Me, Operations, Preferences, Project, Usable } from "../api/schema";
 import { t } from "../i18n";
+import type { Loading } from "../private/webllm";
 import type { PageName } from "../ui/pages";
 import { Open } from "./chat.svelte";
 import { copy } from "./copy";
@@ -116,6 +117,8 @@ export class App {
   readonly kept: Keeps;
   /** Grows with each change of lists, for pages that read lists of their own. */
   changes = $state(0);
+  /** The model that comes into the browser now, in private projects. */
+  loading = $state.raw<Loading | null>(null);
   private refreshing: Promise<void> | undefined;
   private behind = false;
   private waiting: ReturnType<typeof setTimeout> | undefined;
