@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/burin-dev/burin/internal/pacetest"
+	"github.com/burin-dev/burin/llm"
 )
 
 // A person makes a private project in the chat app, keeps the recovery key, chats, comes back later, mistypes the pass
@@ -104,9 +106,21 @@ func privateApp(t *testing.T, width int) {
 	press("Unlock")
 	press("Use it here") // the lease of the tab before has not run out
 	b.Until(`document.querySelector('.answer')?.innerText.includes('tulips')`)
+	b.Eval(`(async () => {
+		const canvas = document.createElement('canvas');
+		canvas.width = canvas.height = 8;
+		const data = new DataTransfer();
+		data.items.add(new File([await new Promise((r) => canvas.toBlob(r))], 'bed.png', {type: 'image/png'}));
+		document.querySelector('textarea').dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
+	})()`, nil)
+	b.Until(`document.querySelector('.files img')`)
 	v.sends("say lilies")
 	b.Until(`document.querySelectorAll('.answer').length === 2 && document.body.innerText.includes('lilies')`)
 	b.Until(`!document.querySelector('.go.stop')`)
+	heard := brain.srv.Requests()
+	if asked := heard[len(heard)-1].Messages; !slices.ContainsFunc(asked[len(asked)-1].Content, func(b llm.Block) bool { _, ok := b.(llm.Image); return ok }) {
+		t.Errorf("the model did not see the picture: %+v", asked[len(asked)-1])
+	}
 
 	// The list of the app has none of it, nor has the browser.
 	var left string

@@ -106,10 +106,24 @@ func (all providers) Open(_ context.Context, selector string) (o session.Opened,
 	if p.API == APIWebLLM {
 		m.API, m.Price = llm.APICompletions, free()
 	}
+	if len(m.Input) == 0 {
+		m.Input = reads(p.API)
+	}
 	if m.MaxOutput == 0 && p.API == llm.APIAnthropic {
 		m.MaxOutput = 8192 // which it must be told
 	}
 	return session.Opened{Model: &m, Client: p.client()}, nil
+}
+
+// reads is what a model reads that nothing is known of. One that refuses a picture gets a note in its place.
+func reads(api llm.API) []llm.Modality {
+	switch api {
+	case APIWebLLM:
+		return []llm.Modality{llm.ModalityText}
+	case llm.APICompletions: // mostly of servers that don't take PDFs
+		return []llm.Modality{llm.ModalityText, llm.ModalityImage}
+	}
+	return []llm.Modality{llm.ModalityText, llm.ModalityImage, llm.ModalityDocument}
 }
 
 // first is the model where none was chosen.
