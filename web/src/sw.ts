@@ -41,7 +41,7 @@ const SHELL = "/";
 const DATA = "data";
 const LANGUAGE = "language"; // a cache, with it at /language: what the app speaks, for notifications
 const MOST = 800; // answers that are kept; the oldest go
-const APP = /^\/($|c\/|p\/|s$|s\/)/;
+const APP = /^\/($|c\/|x\/|p\/|s$|s\/)/;
 /** What is read again without a connection: lists and transcripts. */
 const READ = /^\/v1\/(me|models|preferences|projects|chats(\/[^/]+)?|sessions(\/[^/]+)?|folders)$/;
 const ASKED = /^\/v1\/sessions\/[^/]+\/(nodes|entries|queue|questions|agents|turns|turn_diff)$/;

@@ -47,6 +47,7 @@ func appPages() []page {
 		{path: "GET /manifest.webmanifest", app: true, open: true, serve: fixed("manifest.webmanifest", "application/manifest+json")},
 		{path: "GET /{$}", app: true, serve: shell},
 		{path: "GET /c/{id}", app: true, serve: shell},
+		{path: "GET /x/{ids}", app: true, serve: shell}, // chats side by side
 		{path: "GET /p/{id}", app: true, serve: shell},
 		{path: "GET /s", app: true, serve: shell},
 		{path: "GET /s/{id}", app: true, serve: shell},

@@ -7,6 +7,7 @@ import type { filesEn } from "./files";
 import type { managersEn } from "./managers";
 import type { notificationsEn } from "./notifications";
 import type { pagesEn } from "./pages";
+import type { besideEn } from "./beside";
 import type { webllmEn } from "./webllm";
 
 const app: Record<keyof typeof en, string> = {
@@ -103,6 +104,9 @@ const app: Record<keyof typeof en, string> = {
   "chat.model": "Modell",
   "chat.model.find": "Modell suchen",
   "chat.model.facts": "Kontextfenster in Tokens; Preis von einer Million Tokens, Eingabe und Ausgabe",
+  "chat.model.several": "Mehrere Modelle nebeneinander fragen",
+  "chat.model.ask": "{n} Modelle fragen",
+  "chat.model.most": "Vier sind das Höchste.",
   "chat.model.none": "Kein Modell passt.",
   "chat.model.default": "Standardmodell",
   "chat.cost": "Bisherige Kosten",
@@ -1154,4 +1158,13 @@ const webllm: Record<keyof typeof webllmEn, string> = {
   placing: "{model} kommt in die GPU: {percent} %",
 };
 
-export const de = { app, pages, admin, coding, notifications, files, managers, webllm };
+const beside: Record<keyof typeof besideEn, string> = {
+  title: "Mehrere Modelle nebeneinander",
+  all: "An alle {n}",
+  open: "Mit {name} allein weiter",
+  keep: "Nur {name} behalten",
+  kept: "{n} im Papierkorb.",
+  alone: "Öffne diesen Chat allein, um es zu sehen: mit dem Pfeil über seiner Spalte.",
+};
+
+export const de = { app, pages, admin, coding, notifications, files, managers, webllm, beside };

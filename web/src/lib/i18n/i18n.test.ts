@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { adminEn } from "./admin";
+import { besideEn } from "./beside";
 import { codingEn } from "./coding";
 import { de } from "./de";
 import { en } from "./en";
@@ -9,7 +10,7 @@ import { notificationsEn } from "./notifications";
 import { pagesEn } from "./pages";
 import { webllmEn } from "./webllm";
 
-const english: Record<string, Record<string, string>> = { app: en, pages: pagesEn, admin: adminEn, coding: codingEn, notifications: notificationsEn, files: filesEn, managers: managersEn, webllm: webllmEn };
+const english: Record<string, Record<string, string>> = { app: en, pages: pagesEn, admin: adminEn, coding: codingEn, notifications: notificationsEn, files: filesEn, managers: managersEn, webllm: webllmEn, beside: besideEn };
 const values = (text: string) => [...text.matchAll(/\{+[#/]?\w+\}+/g)].map((m) => m[0]).sort();
 
 test("German has every text, with the same values in it", () => {

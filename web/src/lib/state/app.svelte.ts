@@ -28,6 +28,7 @@ function read(address: URL, base = ""): Route {
   if (kind === "s") return { view: "coding", id: decodeURIComponent(id ?? "") };
   if (kind === "p" && id && more === "settings") return { view: "page", page: "project", id: decodeURIComponent(id) };
   if (kind === "p" && id && more === "files") return { view: "page", page: "files", id: decodeURIComponent(id) + address.hash };
+  if (kind === "x" && id) return { view: "page", page: "beside", id: decodeURIComponent(id) };
   if (kind === "chats") return { view: "page", page: "chats", id: address.hash.slice(1) };
   if (kind === "settings") return { view: "page", page: "settings", id: id ?? "" };
   if (kind === "c" && id) return { view: "chat", id: decodeURIComponent(id), entry: address.hash.slice(1) };
@@ -252,7 +253,7 @@ export class App {
   }
 
   /** look tells the server what was seen, for all devices. */
-  private look(id: string) {
+  look(id: string) {
     const chat = this.chats.find((c) => c.id === id);
     if (!chat || this.secret || document.hidden || chat.working || (chat.seen && new Date(chat.seen) >= new Date(chat.modified))) return;
     this.chats = this.chats.map((c) => (c.id === id ? { ...c, seen: c.modified } : c));
