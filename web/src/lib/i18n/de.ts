@@ -47,6 +47,7 @@ const app: Record<keyof typeof en, string> = {
   "nav.signout": "Abmelden",
   "nav.settings": "Einstellungen",
   "nav.manage": "Alle Chats, Archiv und Papierkorb",
+  "nav.help": "Hilfe",
   "nav.you": "Konto und Einstellungen",
   "theme.label": "Darstellung",
   "theme.system": "System",
@@ -1129,4 +1130,21 @@ const managers: Record<keyof typeof managersEn, string> = {
   "about.new": "Was in dieser Version neu ist (auf Englisch)",
 };
 
-export const de = { app, pages, admin, coding, notifications, files, managers };
+const help = {
+  "title": "Hilfe",
+  "about": "Das Handbuch von burin {version}.",
+  "english": "Die Seiten sind auf Englisch.",
+  "find": "Im Handbuch suchen",
+  "none": "Keine Seite hat alle diese Wörter.",
+  "offline": "Ohne Verbindung werden nur die Titel durchsucht.",
+  "back": "Alle Themen",
+  "on": "Auf dieser Seite",
+  "keys": "Tastatur",
+  "missing": "Ohne Verbindung kann diese Seite nicht gelesen werden: Sie wurde noch nie geöffnet.",
+  "group.chats": "Chats",
+  "group.coding": "Sitzungen",
+  "group.models": "Modelle",
+  "group.server": "Der Server",
+};
+
+export const de = { app, pages, admin, coding, notifications, files, managers, help };

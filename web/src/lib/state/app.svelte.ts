@@ -29,6 +29,7 @@ function read(address: URL, base = ""): Route {
   if (kind === "p" && id && more === "files") return { view: "page", page: "files", id: decodeURIComponent(id) + address.hash };
   if (kind === "chats") return { view: "page", page: "chats", id: address.hash.slice(1) };
   if (kind === "settings") return { view: "page", page: "settings", id: id ?? "" };
+  if (kind === "help") return { view: "page", page: "help", id: decodeURIComponent(address.pathname.slice(6) + address.hash) };
   if (kind === "c" && id) return { view: "chat", id: decodeURIComponent(id), entry: address.hash.slice(1) };
   return { view: "home", project: kind === "p" && id ? decodeURIComponent(id) : "" };
 }

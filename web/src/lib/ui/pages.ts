@@ -3,7 +3,7 @@
 import type { Component } from "svelte";
 import type { App } from "../state/app.svelte";
 
-export type PageName = "project" | "chats" | "settings" | "files";
+export type PageName = "project" | "chats" | "settings" | "files" | "help";
 type Page = Component<{ app: App; id: string }>;
 
 export const pages: Record<PageName, () => Promise<{ default: Page }>> = {
@@ -11,4 +11,5 @@ export const pages: Record<PageName, () => Promise<{ default: Page }>> = {
   chats: () => import("./library/Library.svelte"),
   settings: () => import("./settings/Settings.svelte"),
   files: () => import("./Files.svelte"),
+  help: () => import("./Help.svelte"),
 };
