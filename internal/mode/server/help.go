@@ -59,8 +59,8 @@ type HelpTopic struct {
 func helpRoute(version string) route {
 	return route{
 		verb: "GET", path: "/v1/help", needs: remote.Watch,
-		about: "Gives the handbook: the topics that people of the app need most, a page, or at most 30 pages that have all words, each with its best section.",
-		query: []parameter{{"page", "the name of a page, such as howto/undo"}, {"q", "words to find, at most 200 bytes"}},
+		about: "Gives topics of the handbook, a page of it, or the 30 best pages that have all words.",
+		query: []parameter{{"page", "the name of a page, such as howto/undo"}, {"q", "words, at most 200 bytes"}},
 		out:   reflect.TypeFor[Help](),
 		serve: func(w http.ResponseWriter, r *http.Request) {
 			q, err := queryOf(r)
@@ -178,10 +178,7 @@ func topicsOf(pages map[string][]helpSection) (all []HelpTopic) {
 	return all
 }
 
-var (
-	helpLink   = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
-	helpNoText = regexp.MustCompile("^($|#|\\||<!--|```|- )") // what isn't a paragraph: a table, a list, a comment, code
-)
+var helpLink = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 
 // plain is a text without the marks of Markdown, on one line.
 func plain(text string) string {
@@ -191,7 +188,8 @@ func plain(text string) string {
 // opening is the first sentence of a section.
 func opening(text string) string {
 	for _, part := range strings.Split(text, "\n\n") {
-		if part = strings.TrimSpace(part); helpNoText.MatchString(part) {
+		part = strings.TrimSpace(part)
+		if part == "" || strings.IndexAny(part, "#|<-") == 0 || strings.HasPrefix(part, "```") { // no paragraph
 			continue
 		}
 		part = plain(part)
@@ -213,41 +211,35 @@ func short(text string) string {
 	return text[:strings.LastIndexByte(text, ' ')+1] + "…"
 }
 
-// findHelp finds the pages that have all words, those with the words together or in a heading first, and their best sections.
+// findHelp finds the pages that have all words, of 60 at most, those with the words together or in a heading first, and their best sections.
 func findHelp(pages map[string][]helpSection, words []string) (found []HelpTopic) {
-	if len(words) == 0 {
-		return nil
-	}
+	words = words[:min(len(words), 60)]
 	phrase := strings.Join(words, " ")
 	for name, all := range pages {
-		seen := make([]bool, len(words))
+		seen := uint64(0) // a bit for each word
 		best := HelpTopic{Page: name}
 		for _, s := range all {
 			title, text := strings.ToLower(s.title), strings.ToLower(s.text)
 			rank := 0
-			if strings.Contains(title+" "+text, phrase) {
-				rank = 150
-			}
 			for i, word := range words {
-				inTitle, inText := strings.Contains(title, word), strings.Contains(text, word)
-				if inTitle {
-					rank++
-				}
-				if inTitle || inText {
+				switch {
+				case strings.Contains(title, word):
+					rank += 101
+				case strings.Contains(text, word):
 					rank += 100
-					seen[i] = true
+				default:
+					continue
 				}
+				seen |= 1 << i
+			}
+			if rank > 0 && strings.Contains(text, phrase) {
+				rank += 150
 			}
 			if rank > best.rank {
-				best.rank, best.Section, best.Title = rank, s.anchor, all[0].title
-				best.About = around(s, phrase, words)
+				best.rank, best.Section, best.Title, best.About = rank, s.anchor, all[0].title, around(s, phrase, words)
 			}
 		}
-		all := best.rank > 0 && name != "README" // which has the titles of all
-		for _, one := range seen {
-			all = all && one
-		}
-		if all {
+		if best.rank > 0 && seen+1 == 1<<len(words) && name != "README" { // which has the titles of all
 			found = append(found, best)
 		}
 	}

@@ -315,6 +315,7 @@ export interface Operations {
   "GET /v1/projects/{id}": { in: undefined; out: Project };
   "PATCH /v1/projects/{id}": { in: ProjectChange; out: Project };
   "GET /v1/projects/{id}/chats/export": { in: undefined; out: unknown };
+  "GET /v1/projects/{id}/export": { in: undefined; out: unknown };
   "DELETE /v1/projects/{id}/file": { in: undefined; out: unknown };
   "GET /v1/projects/{id}/file": { in: undefined; out: unknown };
   "PUT /v1/projects/{id}/file": { in: undefined; out: File };

@@ -340,6 +340,8 @@ const pages: Record<keyof typeof pagesEn, string> = {
   "project.files.usage": "{n} Dateien, {size} mit alten Versionen",
   "project.files.manage": "Öffnen, bearbeiten und verschieben",
   "project.files.more": "{n} weitere Dateien werden nicht gezeigt.",
+  "project.export": "Projekt exportieren",
+  "project.export.about": "Seine Einstellungen und Dateien in einem ZIP-Archiv, ohne Chats, Mitglieder, Schlüssel, Kosten und alte Versionen. Ein Import, hier oder auf einem anderen Server, macht daraus ein neues Projekt.",
   "project.danger": "Löschen",
   "project.delete": "In den Papierkorb",
   "project.delete.about": "Das Projekt kommt mit seinen Chats und Dateien in den Papierkorb und lässt sich 30 Tage lang wiederherstellen.",
@@ -1126,7 +1128,7 @@ const managers: Record<keyof typeof managersEn, string> = {
   "did.export": "Konto exportiert",
   "moving.archive": "Neue Projekte: {projects}. Neue Dateien: {files}.",
   "moving.trashed": "Chats, die im Papierkorb lagen und nicht kamen: {n}.",
-  "moving.account": "Das Archiv eines Kontos, das dessen Export schreibt, bringt seine Projekte mit Einstellungen, Dateien und Chats mit.",
+  "moving.account": "Das Archiv eines Kontos, das dessen Export schreibt, bringt seine Projekte mit Einstellungen, Dateien und Chats mit. Das eines einzelnen Projekts wird ein neues.",
   "about.new": "Was in dieser Version neu ist (auf Englisch)",
 };
 
