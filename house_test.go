@@ -78,7 +78,7 @@ var layers = map[string][]string{
 	"internal/host/owner":     {"agent", "session/...", "transcript/...", "llm", "internal/installed", "internal/platform/ipc"},
 	"internal/host/schedule":  {"internal/installed", "internal/platform/filelock", "internal/platform/smallfile", "internal/platform/timer"},
 	"web":                     {},
-	"internal/mode":           {"web", "internal/chat/...", "internal/host", "internal/host/...", "internal/installed", "internal/markdown/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
+	"internal/mode":           {"docs", "web", "internal/chat/...", "internal/host", "internal/host/...", "internal/installed", "internal/markdown/...", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
 	"internal/mode/tui":       {"internal/host", "internal/host/...", "internal/markdown/...", "internal/installed", "internal/platform/git", "internal/platform/smallfile", "internal/platform/sqlfile", "internal/model/...", "internal/customize/...", "session/...", "agent", "transcript/...", "tool/...", "llm", "llm/wire"},
 	"internal/acp":            {},
 	"internal/external":       {"internal/acp", "internal/platform/edit", "tool/...", "llm"},

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode"
 
 	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
@@ -401,11 +402,12 @@ func helpOf(t *testing.T, bin string, path []string, known map[string]string) st
 	return known[key]
 }
 
-// Links lead to pages and files that exist, and every page is in the index.
+// Links lead to pages, files and sections that exist, and every page is in the index.
 func TestLinks(t *testing.T) {
 	pages, _ := filepath.Glob("*.md")
 	more, _ := filepath.Glob("howto/*.md")
 	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+	part := regexp.MustCompile(`\]\(([^)#:]*)#([^)]+)\)`)
 	inIndex := map[string]bool{"README.md": true}
 	for _, page := range append(append(pages, more...), "../README.md") {
 		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
@@ -416,10 +418,43 @@ func TestLinks(t *testing.T) {
 				inIndex[m[1]] = true
 			}
 		}
+		for _, m := range part.FindAllStringSubmatch(read(t, page), -1) {
+			to := page
+			if m[1] != "" {
+				to = filepath.Join(filepath.Dir(page), m[1])
+			}
+			if strings.HasSuffix(to, ".md") && !slices.Contains(anchors(read(t, to)), m[2]) {
+				t.Errorf("%s links to #%s of %s, which has no such section", page, m[2], to)
+			}
+		}
 	}
 	for _, page := range append(pages, more...) {
 		if !inIndex[page] {
 			t.Errorf("README.md, the index, doesn't have %s", page)
 		}
 	}
+}
+
+// anchors are the ends of the addresses of a page's sections, as GitHub and the help of the chat app make them.
+func anchors(text string) (all []string) {
+	fenced := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		title := strings.TrimLeft(line, "#")
+		if fenced || title == line {
+			continue
+		}
+		all = append(all, strings.Map(func(r rune) rune {
+			switch {
+			case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_':
+				return unicode.ToLower(r)
+			case r == ' ':
+				return '-'
+			}
+			return -1
+		}, strings.TrimSpace(title)))
+	}
+	return all
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -248,6 +249,29 @@ func TestServeAppBring(t *testing.T) {
 			b.Until(`[...document.querySelectorAll('.chat')].some((e) => e.textContent.includes('Animals'))`)
 			drop("archive.zip", archive)
 			b.Until(`document.querySelector('.result')?.innerText.includes("1 chat was already there.") && !document.querySelector('progress')`)
+
+			// A project is exported in its settings, and becomes a new one.
+			var all []struct{ ID, Name string }
+			c.must(http.StatusOK, "GET", "/v1/projects", nil, &all)
+			old := all[slices.IndexFunc(all, func(p struct{ ID, Name string }) bool { return p.Name == "Zoo" })].ID
+			b.Open(c.url + "/p/" + old + "/settings")
+			b.Until(`document.querySelector('#bundle')`)
+			b.Eval(`document.querySelector('#bundle').scrollIntoView({block: 'center'})`, nil)
+			v.shows("bundle", "Export project", "without chats, members, keys, costs and old versions")
+			var file string
+			b.Eval(`fetch(document.querySelector('[aria-labelledby=bundle] a[download]').href).then((r) => r.arrayBuffer()).then((a) => btoa(String.fromCharCode(...new Uint8Array(a))))`, &file)
+			b.Open(c.url + "/settings/moving")
+			b.Until(`document.querySelector('.drop')`)
+			data, err := base64.StdEncoding.DecodeString(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			drop("Zoo.zip", string(data))
+			b.Until(`document.querySelector('.result:not(.wrong)')?.innerText.includes('New projects: 1. New files: 1.') && !document.querySelector('progress')`)
+			b.Eval(`document.querySelector('.results').scrollIntoView({block: 'center'})`, nil)
+			v.shows("imported", "New projects: 1. New files: 1.", "Show")
+			v.presses(".result a", "Show")
+			b.Until(`/^\/p\/./.test(location.pathname) && location.pathname !== '/p/` + old + `'`)
 		})
 	}
 }

@@ -718,6 +718,8 @@ func (a *actor) try(o *operation, valid bool) {
 	switch {
 	case o.name == "picture" && valid:
 		at, query = "/v1/sessions/"+a.main[0]+"/picture", a.pictured()
+	case o.name == "help" && valid && query.Has("page"):
+		query = url.Values{"page": {"howto/undo"}}
 	case o.name == "records" && valid:
 		query = url.Values{}
 	}

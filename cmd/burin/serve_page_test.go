@@ -31,6 +31,7 @@ func runServePage(t *testing.T, page string) {
 	cmd := machine(t, b, rpcConfig)
 	c := serveIt(t, cmd, "--approval", "ask")
 	ids := map[string]string{}
+	bundle := "" // a ZIP archive
 	ran := 0
 	named := func(text string) string {
 		return strings.NewReplacer("DIR", cmd.Dir, "/ID", "/"+ids["ID"], "/PROJECT", "/"+ids["PROJECT"], "/CHAT", "/"+ids["CHAT"], ":PIECE", ":"+ids["PIECE"], "/PIECE", "/"+ids["PIECE"]).Replace(text)
@@ -55,12 +56,15 @@ func runServePage(t *testing.T, page string) {
 			continue
 		}
 		ran++
-		status, body := c.do(c.request(m[1], named(m[2]), strings.ReplaceAll(named(m[3]), `"PROJECT"`, fmt.Sprintf("%q", ids["PROJECT"]))))
+		status, body := c.do(c.request(m[1], named(m[2]), strings.NewReplacer(`"PROJECT"`, fmt.Sprintf("%q", ids["PROJECT"]), "BUNDLE", bundle).Replace(named(m[3]))))
 		if fmt.Sprint(status) != m[4] {
 			t.Fatalf("%s %s: %d %s", m[1], m[2], status, body)
 		}
 		c.fits(m[1], named(m[2]), status, body)
-		if m[5] == "…" {
+		if m[5] == "BUNDLE" {
+			bundle = string(body)
+		}
+		if m[5] == "…" || m[5] == "BUNDLE" {
 			continue
 		}
 		var want, got any

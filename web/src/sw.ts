@@ -41,9 +41,9 @@ const SHELL = "/";
 const DATA = "data";
 const LANGUAGE = "language"; // a cache, with it at /language: what the app speaks, for notifications
 const MOST = 800; // answers that are kept; the oldest go
-const APP = /^\/($|c\/|x\/|p\/|s$|s\/)/;
+const APP = /^\/($|c\/|x\/|p\/|s$|s\/|help(\/|$))/;
 /** What is read again without a connection: lists and transcripts. */
-const READ = /^\/v1\/(me|models|preferences|projects|chats(\/[^/]+)?|sessions(\/[^/]+)?|folders)$/;
+const READ = /^\/v1\/(me|models|preferences|projects|chats(\/[^/]+)?|sessions(\/[^/]+)?|folders|help)$/;
 const ASKED = /^\/v1\/sessions\/[^/]+\/(nodes|entries|queue|questions|agents|turns|turn_diff)$/;
 
 worker.addEventListener("install", (e) => {
@@ -83,7 +83,7 @@ worker.addEventListener("fetch", (e) => {
     if (request.method === "GET" && APP.test(at.pathname)) e.respondWith(page(request));
   } else if (request.method === "GET" && at.pathname.startsWith("/app/")) {
     e.respondWith(file(request));
-  } else if ((request.method === "GET" && READ.test(at.pathname)) || (request.method === "POST" && ASKED.test(at.pathname))) {
+  } else if ((request.method === "GET" && READ.test(at.pathname) && !at.search.startsWith("?q=")) || (request.method === "POST" && ASKED.test(at.pathname))) {
     e.respondWith(read(e));
   }
 });

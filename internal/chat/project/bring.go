@@ -184,7 +184,7 @@ func unpackJSON(f *zip.File, v any) error {
 }
 
 // ImportArchive brings in the projects of an archive with their settings, files and chats, and what of the preferences isn't
-// set yet. What was imported before, or comes from here, is left as it is: of a project come the chats and files that
+// set yet. A project without an id is a new one. What was imported before, or comes from here, is left as it is: of a project come the chats and files that
 // are missing. What was in the trash doesn't come. progress is told after each chat. If the error isn't nil, what came in
 // before it stays, and is in the report.
 func ImportArchive(ctx context.Context, s *Store, person string, a *Archive, progress func(done int)) (is Imported, err error) {
@@ -213,7 +213,13 @@ func ImportArchive(ctx context.Context, s *Store, person string, a *Archive, pro
 		is.Project = cmp.Or(is.Project, to)
 		is.Projects += int(count(made))
 		if err := importFiles(ctx, s, person, to, p, &is); err != nil {
-			return is, fmt.Errorf("import the files of %q: %w", p.is.Name, err)
+			err = fmt.Errorf("import the files of %q: %w", p.is.Name, err)
+			if p.is.ID == "" { // another try would make it once more
+				kept := context.WithoutCancel(ctx)
+				err = errors.Join(err, s.TrashProject(kept, person, to, true), s.PurgeProject(kept, person, to))
+				is = Imported{}
+			}
+			return is, err
 		}
 		for i := range p.chats {
 			done++
@@ -256,13 +262,17 @@ func importPreferences(ctx context.Context, s *Store, person string, from *Prefe
 	return err
 }
 
-// importProject finds the project that one of an archive is, or makes it.
+// importProject finds the project that one of an archive is, or makes it. One without an id, which [WriteProject] has
+// written, is always made. A file doesn't let models do what a person would be asked about.
 func importProject(ctx context.Context, s *Store, person string, from *Project) (id string, made bool, err error) {
 	all, err := s.Projects(ctx, person, false)
 	if err != nil {
 		return "", false, err
 	}
 	source := chatfile.Burin + ":" + from.ID
+	if from.Mode == "full" {
+		from.Mode = standardMode
+	}
 	for _, p := range all {
 		if p.Unreadable == "" && (p.ID == from.ID || from.ID != "" && p.Source == source) {
 			return p.ID, false, nil
@@ -277,6 +287,9 @@ func importProject(ctx context.Context, s *Store, person string, from *Project) 
 	}
 	settings := from.Settings
 	settings.Name, settings.Source = cmp.Or(settings.Name, "Imported"), source
+	if from.ID == "" {
+		settings.Source = ""
+	}
 	p, err := s.NewProject(ctx, person, settings)
 	return p.ID, err == nil, err
 }

@@ -181,6 +181,9 @@ func WriteChat(ctx context.Context, s *Store, person string, c Chat, form string
 // FileName is the name of a chat's file, without its ending.
 func FileName(c Chat) string { return fileName(c.Title, c.ID) }
 
+// BundleName is the name of a project's file.
+func BundleName(p *Project) string { return fileName(p.Name, "") + ".zip" }
+
 // WriteChats writes the chats of a project that are not in the trash into an archive, each in both forms.
 func WriteChats(ctx context.Context, s *Store, person, project string, to *zip.Writer) error {
 	rows, err := s.db.Query(ctx, `SELECT id FROM {chats} WHERE person = ?1 AND project = ?2 AND trashed = 0 AND temporary = 0 ORDER BY created, id`, person, project)
@@ -212,6 +215,25 @@ func WriteChats(ctx context.Context, s *Store, person, project string, to *zip.W
 		}
 	}
 	return err
+}
+
+// WriteProject writes a project into an archive that [OpenArchive] reads, as one of an account, and [ImportArchive] makes a new
+// project of: its settings and its files as they are. Not in it are who has it, its id, chats, deleted files and old versions.
+func WriteProject(ctx context.Context, s *Store, person, id string, to *zip.Writer) error {
+	p, err := s.Project(ctx, person, id)
+	if err != nil {
+		return err
+	}
+	tree, err := s.Files(ctx, person, id)
+	if err != nil {
+		return err
+	}
+	p.Source = ""
+	folder := path.Join("projects", fileName(p.Name, ""))
+	if err := WriteJSON(to, path.Join(folder, "project.json"), p.Settings); err != nil {
+		return err
+	}
+	return vfs.ExportInto(ctx, tree, to, path.Join(folder, "files"))
 }
 
 // exportSession writes a transcript as a session file, and gives its texts.

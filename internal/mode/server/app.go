@@ -56,6 +56,8 @@ func appPages() []page {
 		{path: "GET /chats", app: true, serve: shell},
 		{path: "GET /settings", app: true, serve: shell},
 		{path: "GET /settings/{section}", app: true, serve: shell},
+		{path: "GET /help", app: true, serve: shell},
+		{path: "GET /help/{page...}", app: true, serve: shell},
 		{path: "GET /share/{id}", app: true, open: true, serve: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 			shell(w, r)

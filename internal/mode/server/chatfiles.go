@@ -2,6 +2,7 @@ package server
 
 import (
 	"archive/zip"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,7 +35,7 @@ func (s chatFiles) ops() []route {
 	return []route{
 		{
 			verb: "POST", path: "/v1/chats/import", needs: remote.Steer,
-			about: "Imports the chats of a file: the export of ChatGPT, Claude, Open WebUI or LibreChat, or burin's own, as JSON or as a ZIP archive with it; or the archive of an account, with projects, files and chats. Chats that were imported before are left as they are. With Accept: text/event-stream, progress comes as events, and the answer as the event result.",
+			about: "Imports the chats of a file: the export of ChatGPT, Claude, Open WebUI or LibreChat, or burin's own, as JSON or as a ZIP archive with it; the archive of an account, with projects, files and chats; or that of one project, which becomes a new one. Chats that were imported before are left as they are. With Accept: text/event-stream, progress comes as events, and the answer as the event result.",
 			query: []parameter{{"project", "the id of the project for the chats. Without it the default one; an archive of an account has its own"}},
 			takes: "application/octet-stream", out: reflect.TypeFor[project.Imported](), serve: s.importChats(),
 		},
@@ -45,7 +46,12 @@ func (s chatFiles) ops() []route {
 		},
 		{
 			verb: "GET", path: "/v1/projects/{id}/chats/export", needs: remote.Watch, about: "Gives the chats of a project as a ZIP archive, each as JSON and as Markdown.",
-			gives: "application/zip", serve: s.exportChats,
+			gives: "application/zip", serve: s.export(project.WriteChats, func(*project.Project) string { return "chats.zip" }),
+		},
+		{
+			verb: "GET", path: "/v1/projects/{id}/export", needs: remote.Watch,
+			about: "Gives the settings and files of a project as a ZIP archive. An import makes a new project of it.",
+			gives: "application/zip", serve: s.export(project.WriteProject, project.BundleName),
 		},
 	}
 }
@@ -191,22 +197,25 @@ func (s chatFiles) exportChat(w http.ResponseWriter, r *http.Request) {
 	to.done(project.WriteChat(r.Context(), s.of.o.Projects, person(r), c, form, to))
 }
 
-func (s chatFiles) exportChats(w http.ResponseWriter, r *http.Request) {
-	p, err := s.of.o.Projects.Project(r.Context(), person(r), r.PathValue("id"))
-	if err != nil {
-		failed(w, err)
-		return
+// export serves an archive of a project.
+func (s chatFiles) export(write func(ctx context.Context, s *project.Store, person, id string, to *zip.Writer) error, name func(*project.Project) string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		p, err := s.of.o.Projects.Project(r.Context(), person(r), r.PathValue("id"))
+		if err != nil {
+			failed(w, err)
+			return
+		}
+		leave, ok := s.of.enter(w)
+		if !ok {
+			return
+		}
+		defer leave()
+		to := &fileWriter{paced: paced{w}, name: name(&p), kind: "application/zip"}
+		archive := zip.NewWriter(to)
+		err = write(r.Context(), s.of.o.Projects, person(r), p.ID, archive)
+		if err == nil {
+			err = archive.Close()
+		}
+		to.done(err)
 	}
-	leave, ok := s.of.enter(w)
-	if !ok {
-		return
-	}
-	defer leave()
-	to := &fileWriter{paced: paced{w}, name: "chats.zip", kind: "application/zip"}
-	archive := zip.NewWriter(to)
-	err = project.WriteChats(r.Context(), s.of.o.Projects, person(r), p.ID, archive)
-	if err == nil {
-		err = archive.Close()
-	}
-	to.done(err)
 }

@@ -130,6 +130,7 @@ func (s *Server) routes() []route {
 	all = append(all, members{s}.routes()...)
 	all = append(all, finding{s.o.Finder}.routes()...)
 	all = append(all, attachments{s.o.Attachments}.routes()...)
+	all = append(all, helpRoute(s.o.Version))
 	all = append(all, s.fileRoutes()...)
 	all = append(all, secluded{s.o.Private, s.o.Version}.routes()...)
 	for _, m := range remote.Describe() {

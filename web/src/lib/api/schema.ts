@@ -59,6 +59,8 @@ export type Grant = { "rules": string[] | null; "scope"?: string };
 export type Group = { "id": string; "name": string; "members": string[] | null; "models"?: string[] | null; "budget"?: number | null };
 export type GroupSet = { "name": string; "models"?: string[] | null; "budget"?: number | null };
 export type Header = { "type": string; "version": number; "id": string; "timestamp": string; "cwd": string; "title"?: string; "parentSession"?: string };
+export type Help = { "version": string; "text"?: string; "topics"?: HelpTopic[] | null };
+export type HelpTopic = { "page": string; "section"?: string; "group"?: string; "title": string; "about": string };
 export type Hit = { "kind": string; "chat": string; "project": string; "title"?: string; "entry"?: string; "role"?: string; "time": string; "snippet": Snippet };
 export type Hold = { "lease": string; "ms": number };
 export type Id = { "id": string };
@@ -258,6 +260,7 @@ export interface Operations {
   "POST /v1/chats/{id}/shares": { in: NewShare; out: MadeShare };
   "GET /v1/events": { in: undefined; out: unknown };
   "GET /v1/folders": { in: undefined; out: Folders };
+  "GET /v1/help": { in: undefined; out: Help };
   "POST /v1/join": { in: Joining; out: unknown };
   "GET /v1/machines": { in: undefined; out: Machine[] | null };
   "GET /v1/me": { in: undefined; out: Me };
@@ -312,6 +315,7 @@ export interface Operations {
   "GET /v1/projects/{id}": { in: undefined; out: Project };
   "PATCH /v1/projects/{id}": { in: ProjectChange; out: Project };
   "GET /v1/projects/{id}/chats/export": { in: undefined; out: unknown };
+  "GET /v1/projects/{id}/export": { in: undefined; out: unknown };
   "DELETE /v1/projects/{id}/file": { in: undefined; out: unknown };
   "GET /v1/projects/{id}/file": { in: undefined; out: unknown };
   "PUT /v1/projects/{id}/file": { in: undefined; out: File };

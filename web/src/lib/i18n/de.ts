@@ -49,6 +49,7 @@ const app: Record<keyof typeof en, string> = {
   "nav.signout": "Abmelden",
   "nav.settings": "Einstellungen",
   "nav.manage": "Alle Chats, Archiv und Papierkorb",
+  "nav.help": "Hilfe",
   "nav.you": "Konto und Einstellungen",
   "theme.label": "Darstellung",
   "theme.system": "System",
@@ -345,6 +346,8 @@ const pages: Record<keyof typeof pagesEn, string> = {
   "project.files.usage": "{n} Dateien, {size} mit alten Versionen",
   "project.files.manage": "Öffnen, bearbeiten und verschieben",
   "project.files.more": "{n} weitere Dateien werden nicht gezeigt.",
+  "project.export": "Projekt exportieren",
+  "project.export.about": "Seine Einstellungen und Dateien in einem ZIP-Archiv, ohne Chats, Mitglieder, Schlüssel, Kosten und alte Versionen. Ein Import, hier oder auf einem anderen Server, macht daraus ein neues Projekt.",
   "project.danger": "Löschen",
   "project.delete": "In den Papierkorb",
   "project.delete.about": "Das Projekt kommt mit seinen Chats und Dateien in den Papierkorb und lässt sich 30 Tage lang wiederherstellen.",
@@ -1131,7 +1134,7 @@ const managers: Record<keyof typeof managersEn, string> = {
   "did.export": "Konto exportiert",
   "moving.archive": "Neue Projekte: {projects}. Neue Dateien: {files}.",
   "moving.trashed": "Chats, die im Papierkorb lagen und nicht kamen: {n}.",
-  "moving.account": "Das Archiv eines Kontos, das dessen Export schreibt, bringt seine Projekte mit Einstellungen, Dateien und Chats mit.",
+  "moving.account": "Das Archiv eines Kontos, das dessen Export schreibt, bringt seine Projekte mit Einstellungen, Dateien und Chats mit. Das eines einzelnen Projekts wird ein neues.",
   "about.new": "Was in dieser Version neu ist (auf Englisch)",
 };
 
@@ -1167,4 +1170,21 @@ const beside: Record<keyof typeof besideEn, string> = {
   alone: "Öffne diesen Chat allein, um es zu sehen: mit dem Pfeil über seiner Spalte.",
 };
 
-export const de = { app, pages, admin, coding, notifications, files, managers, webllm, beside };
+const help = {
+  "title": "Hilfe",
+  "about": "Das Handbuch von burin {version}.",
+  "english": "Die Seiten sind auf Englisch.",
+  "find": "Im Handbuch suchen",
+  "none": "Keine Seite hat alle diese Wörter.",
+  "offline": "Ohne Verbindung werden nur die Titel durchsucht.",
+  "back": "Alle Themen",
+  "on": "Auf dieser Seite",
+  "keys": "Tastatur",
+  "missing": "Ohne Verbindung kann diese Seite nicht gelesen werden: Sie wurde noch nie geöffnet.",
+  "group.chats": "Chats",
+  "group.coding": "Sitzungen",
+  "group.models": "Modelle",
+  "group.server": "Der Server",
+};
+
+export const de = { app, pages, admin, coding, notifications, files, managers, webllm, beside, help };

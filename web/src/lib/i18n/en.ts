@@ -38,6 +38,7 @@ export const en = {
   "nav.signout": "Sign out",
   "nav.settings": "Settings",
   "nav.manage": "All chats, archive and trash",
+  "nav.help": "Help",
   "nav.you": "Account and settings",
   "theme.label": "Appearance",
   "theme.system": "System",

@@ -5,12 +5,13 @@ import { codingEn } from "./coding";
 import { de } from "./de";
 import { en } from "./en";
 import { filesEn } from "./files";
+import { helpEn } from "./help";
 import { managersEn } from "./managers";
 import { notificationsEn } from "./notifications";
 import { pagesEn } from "./pages";
 import { webllmEn } from "./webllm";
 
-const english: Record<string, Record<string, string>> = { app: en, pages: pagesEn, admin: adminEn, coding: codingEn, notifications: notificationsEn, files: filesEn, managers: managersEn, webllm: webllmEn, beside: besideEn };
+const english: Record<string, Record<string, string>> = { app: en, pages: pagesEn, admin: adminEn, coding: codingEn, notifications: notificationsEn, files: filesEn, managers: managersEn, webllm: webllmEn, beside: besideEn, help: helpEn };
 const values = (text: string) => [...text.matchAll(/\{+[#/]?\w+\}+/g)].map((m) => m[0]).sort();
 
 test("German has every text, with the same values in it", () => {

@@ -106,7 +106,7 @@ export const managersEn = {
   "did.export": "Account exported",
   "moving.archive": "New projects: {projects}. New files: {files}.",
   "moving.trashed": "Chats that were in the trash and didn't come: {n}.",
-  "moving.account": "The archive of an account, which its export writes, brings its projects with settings, files and chats.",
+  "moving.account": "The archive of an account, which its export writes, brings its projects with settings, files and chats. That of one project becomes a new one.",
   "about.new": "What is new in this version",
 } as const;
 

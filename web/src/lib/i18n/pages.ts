@@ -45,6 +45,8 @@ export const pagesEn = {
   "project.files.usage": "{n} files, {size} with old versions",
   "project.files.manage": "Open, edit and move",
   "project.files.more": "{n} more files are not shown.",
+  "project.export": "Export project",
+  "project.export.about": "Its settings and files in a ZIP archive, without chats, members, keys, costs and old versions. An import, here or on another server, makes a new project of it.",
   "project.danger": "Delete",
   "project.delete": "Move to the trash",
   "project.delete.about": "The project goes to the trash with its chats and files, and can be restored for 30 days.",

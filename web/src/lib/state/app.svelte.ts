@@ -31,6 +31,7 @@ function read(address: URL, base = ""): Route {
   if (kind === "x" && id) return { view: "page", page: "beside", id: decodeURIComponent(id) };
   if (kind === "chats") return { view: "page", page: "chats", id: address.hash.slice(1) };
   if (kind === "settings") return { view: "page", page: "settings", id: id ?? "" };
+  if (kind === "help") return { view: "page", page: "help", id: decodeURIComponent(address.pathname.slice(6) + address.hash) };
   if (kind === "c" && id) return { view: "chat", id: decodeURIComponent(id), entry: address.hash.slice(1) };
   return { view: "home", project: kind === "p" && id ? decodeURIComponent(id) : "" };
 }

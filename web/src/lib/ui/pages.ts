@@ -3,7 +3,7 @@
 import type { Component } from "svelte";
 import type { App } from "../state/app.svelte";
 
-export type PageName = "project" | "chats" | "settings" | "files" | "beside";
+export type PageName = "project" | "chats" | "settings" | "files" | "beside" | "help";
 type Page = Component<{ app: App; id: string }>;
 
 export const pages: Record<PageName, () => Promise<{ default: Page }>> = {
@@ -12,4 +12,5 @@ export const pages: Record<PageName, () => Promise<{ default: Page }>> = {
   settings: () => import("./settings/Settings.svelte"),
   files: () => import("./Files.svelte"),
   beside: () => import("./Beside.svelte"),
+  help: () => import("./Help.svelte"),
 };
