@@ -28,6 +28,10 @@ const (
 	maxArchiveBytes = 1 << 30  // of all that is in it, unpacked
 	maxArchiveFile  = 64 << 20 // bytes of one file
 	maxArchiveJSON  = 8 << 20  // bytes of settings
+	maxArchiveSets  = 64 << 20 // bytes of the settings of all projects, which are in memory
+	// A message may name an attachment many times, and many messages the same one.
+	maxMessagePieces = 128 << 20           // bytes of the attachments of a message
+	maxArchivePieces = 4 * maxArchiveBytes // and of all messages
 )
 
 // ErrArchive means that the archive of an account can't be imported. Nothing of it was.
@@ -40,6 +44,8 @@ type Archive struct {
 	projects    []*archived
 	attachments map[string]*zip.File // by their ids
 	preferences *Preferences         // nil: there are none
+	settings    int64                // bytes of what is in memory of projects
+	held, read  int64                // bytes of attachments that were unpacked for a message, and for all
 }
 
 // archived is a project of an archive.
@@ -53,7 +59,7 @@ type archived struct {
 
 type archivedChat struct {
 	name string
-	is   Chat
+	file *zip.File // what stands around it
 }
 
 // IsArchive says whether a file means to be the archive of an account.
@@ -88,9 +94,14 @@ func (a *Archive) open(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
-	left, folders := int64(maxArchiveBytes), map[string]*archived{}
+	left, folders, seen := int64(maxArchiveBytes), map[string]*archived{}, map[string]bool{}
 	for _, f := range z.File {
 		err := cmp.Or(ctx.Err(), vfs.MayImport(f))
+		if name := strings.TrimSuffix(f.Name, "/"); err == nil && seen[name] {
+			err = errors.New("the name is there twice")
+		} else {
+			seen[name] = true
+		}
 		if err == nil {
 			var n int64
 			n, err = unpack(f, min(left, maxArchiveFile), io.Discard)
@@ -129,16 +140,25 @@ func (a *Archive) sort(f *zip.File, folders map[string]*archived) error {
 		id, _, _ := strings.Cut(parts[1], ".")
 		a.attachments[id] = f
 	}
-	if parts[0] != "projects" || len(parts) < 3 || parts[1] == "" {
+	shared := parts[0] == "shared" // chats in projects of others
+	if parts[0] != "projects" && !shared || len(parts) < 3 || parts[1] == "" {
 		return nil
 	}
-	p := folders[parts[1]]
+	folder := path.Join(parts[:2]...)
+	p := folders[folder]
 	if p == nil {
-		p = &archived{root: path.Join("projects", parts[1], "files"), logs: map[string]*zip.File{}}
-		folders[parts[1]], a.projects = p, append(a.projects, p)
+		p = &archived{root: path.Join(folder, "files"), logs: map[string]*zip.File{}}
+		if shared {
+			p.is = &Project{ID: defaultID("", 1), Unreadable: "shared"}
+		}
+		folders[folder], a.projects = p, append(a.projects, p)
 	}
 	switch {
+	case shared && parts[2] != "chats":
 	case parts[2] == "project.json" && len(parts) == 3:
+		if a.settings += int64(f.UncompressedSize64); a.settings > maxArchiveSets {
+			return fmt.Errorf("the settings of its projects are larger than %d MB", maxArchiveSets>>20)
+		}
 		p.is = &Project{}
 		if err := unpackJSON(f, p.is); err != nil || p.is.Unreadable != "" {
 			return err
@@ -147,11 +167,10 @@ func (a *Archive) sort(f *zip.File, folders map[string]*archived) error {
 	case parts[2] == "files" && len(parts) == 4 && parts[3] != "":
 		p.files = append(p.files, f)
 	case parts[2] == "chats" && len(parts) == 4 && strings.HasSuffix(parts[3], ".json"):
-		c := archivedChat{name: strings.TrimSuffix(parts[3], ".json")}
-		if err := unpackJSON(f, &c.is); err != nil {
+		if err := unpackJSON(f, &Chat{}); err != nil {
 			return err
 		}
-		p.chats = append(p.chats, c)
+		p.chats = append(p.chats, archivedChat{strings.TrimSuffix(parts[3], ".json"), f})
 	case parts[2] == "chats" && len(parts) == 4 && strings.HasSuffix(parts[3], ".jsonl"):
 		p.logs[strings.TrimSuffix(parts[3], ".jsonl")] = f
 	}
@@ -264,7 +283,7 @@ func importProject(ctx context.Context, s *Store, person string, from *Project) 
 	}
 	source := chatfile.Burin + ":" + from.ID
 	for _, p := range all {
-		if p.Unreadable == "" && (p.ID == from.ID || from.ID != "" && p.Source == source) {
+		if p.owner == person && p.Unreadable == "" && (p.ID == from.ID || from.ID != "" && p.Source == source) {
 			return p.ID, false, nil
 		}
 	}
@@ -290,6 +309,7 @@ func importFiles(ctx context.Context, s *Store, person, to string, p *archived, 
 	if err != nil {
 		return err
 	}
+	tree = vfs.By(tree, vfs.Author{Who: vfs.Person, ID: person})
 	for _, f := range p.files {
 		name := strings.TrimPrefix(f.Name, p.root)
 		if f.FileInfo().IsDir() {
@@ -319,19 +339,25 @@ func (a *Archive) importChat(ctx context.Context, s *Store, person, project stri
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	source := chatfile.Burin + ":" + cmp.Or(c.is.ID, c.name)
+	var from Chat
+	if err := unpackJSON(c.file, &from); err != nil {
+		return err
+	}
+	source := chatfile.Burin + ":" + cmp.Or(from.ID, c.name)
 	switch {
-	case !c.is.Trashed.IsZero():
+	case !from.Trashed.IsZero():
 		is.Trashed++
 		return nil
-	case there[source], c.is.Source != "" && there[c.is.Source]:
+	case from.Temporary: // it would be gone within a day
+		return nil
+	case there[source], from.Source != "" && there[from.Source]:
 		is.There++
 		return nil
 	}
-	about := c.is.About
+	about := from.About
 	about.Source, about.Origin, about.Entry, about.Cost, about.Seen = source, "", "", max(0, about.Cost), s.now()
 	messages, omitted := 0, 0
-	err := keepImported(ctx, s, person, project, about, c.is.Created, c.is.Modified, func(to Chat, created time.Time) error {
+	err := keepImported(ctx, s, person, project, about, from.Created, from.Modified, func(to Chat, created time.Time) error {
 		log := p.logs[c.name]
 		if log == nil {
 			return nil // nothing was said
@@ -358,12 +384,24 @@ func (a *Archive) Put([]byte) (string, error) { return "", errors.ErrUnsupported
 // Get implements [transcript.Pieces].
 func (a *Archive) Get(id string) ([]byte, error) {
 	f := a.attachments[id]
-	if f == nil {
+	if f == nil || a.heavy() != nil {
 		return nil, transcript.ErrNoBlob
 	}
 	var b bytes.Buffer
-	_, err := unpack(f, maxArchiveFile, &b)
+	n, err := unpack(f, maxArchiveFile, &b)
+	a.held, a.read = a.held+n, a.read+n
 	return b.Bytes(), err
+}
+
+// heavy says that messages have more attachments than are unpacked for them.
+func (a *Archive) heavy() error {
+	switch {
+	case a.held > maxMessagePieces:
+		return fmt.Errorf("the attachments of a message are larger than %d MB", maxMessagePieces>>20)
+	case a.read > maxArchivePieces:
+		return fmt.Errorf("the attachments of all messages are larger than %d GB", maxArchivePieces>>30)
+	}
+	return nil
 }
 
 // copyLog writes the transcript of a chat: messages with their thoughts, calls and pictures, on the branches that they have.
@@ -383,10 +421,12 @@ func (a *Archive) copyLog(ctx context.Context, s *Store, person string, to Chat,
 		return 0, 0, err
 	}
 	ids := map[string]string{} // of the entry here at or above each one there
+	a.held = 0
 	for e, wrong := range from.All() {
-		if err := ctx.Err(); err != nil {
+		if err := cmp.Or(ctx.Err(), a.heavy()); err != nil {
 			return 0, 0, err
 		}
+		a.held = 0
 		if wrong != nil {
 			omitted++
 			continue
