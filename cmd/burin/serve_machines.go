@@ -24,7 +24,9 @@ const (
 	maxMachines   = 20
 	machineTime   = 5 * time.Second // that another server may take
 	machineAnswer = 4 << 20         // bytes of its list
-	machineList   = "/v1/sessions?limit=100"
+	// How many sessions of one are listed, whatever it answers.
+	machineSessions = 100
+	machineList     = "/v1/sessions?limit=100"
 )
 
 // machines are servers of other machines, whose sessions are listed here.
@@ -120,8 +122,15 @@ func (m *machines) ask(ctx context.Context, one otherMachine, to *[]server.Liste
 	default:
 		return fmt.Errorf("it answers %d", answer.StatusCode)
 	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, machineAnswer)).Decode(to); err != nil {
+	if err := json.NewDecoder(io.LimitReader(answer.Body, machineAnswer)).Decode(to); err != nil || *to == nil {
 		return errors.New("it is not a burin server, or one of another version")
 	}
+	seen := map[string]bool{"": true}
+	all := slices.DeleteFunc(*to, func(s server.Listed) bool {
+		again := seen[s.ID]
+		seen[s.ID] = true
+		return again
+	})
+	*to = all[:min(len(all), machineSessions)]
 	return nil
 }
