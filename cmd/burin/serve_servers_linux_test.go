@@ -935,4 +935,13 @@ func TestTwoServersMembers(t *testing.T) {
 	if is.Project == made.ID {
 		t.Error("the chat is in the project")
 	}
+
+	// A chat that is moved at one server leaves its project at the other one, too.
+	bob.does(at(1), http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Mine", "instructions": "Say quagga."}, &made)
+	bob.does(at(1), http.StatusOK, "PATCH", "/v1/chats/"+chat, map[string]any{"project": made.ID}, nil)
+	bob.does(at(1), http.StatusOK, "POST", "/v1/sessions/"+chat+"/submit", toldTo("3", "turn 0 1"), nil)
+	bob.rested(at(1))
+	if all := p.model.Requests(); !strings.Contains(all[len(all)-1].System, "Say quagga.") {
+		t.Errorf("the model heard\n%s", all[len(all)-1].System)
+	}
 }

@@ -343,7 +343,7 @@ func testTurns(t *testing.T, s *project.Store) {
 	if err := s.Holding(ctx, c.ID, "a/1", tell); !errors.Is(err, project.ErrNotHeld) || told != 0 {
 		t.Errorf("it tells of something %d times: %v", told, err)
 	}
-	if err := s.Note(ctx, "anna", c.ID, "a/1", func(a *project.About) { a.Title = "stale" }); !errors.Is(err, project.ErrNotHeld) {
+	if err := s.Note(ctx, "anna", c.ID, "a/1", func(a *project.Chat) { a.Title = "stale" }); !errors.Is(err, project.ErrNotHeld) {
 		t.Errorf("it notes something: %v", err)
 	}
 	if _, err := s.Accept(ctx, c.ID, "a/1", nil); !errors.Is(err, project.ErrNotHeld) {
@@ -367,7 +367,7 @@ func testTurns(t *testing.T, s *project.Store) {
 			t.Errorf("told %d times: %v", told, err)
 		}
 	}
-	if err := s.Note(ctx, "anna", c.ID, "b/1", func(a *project.About) { a.Title = "fresh" }); err != nil {
+	if err := s.Note(ctx, "anna", c.ID, "b/1", func(a *project.Chat) { a.Title = "fresh" }); err != nil {
 		t.Error(err)
 	}
 	if got := must[map[string]string](t)(s.Unsettled(ctx)); len(got) != 0 {
