@@ -812,8 +812,16 @@ func TestTwoServersLimits(t *testing.T) {
 			t.Errorf("server %d: %d %s", i, status, said)
 		}
 	}
+	for _, path := range []string{"/v1/chats/" + third.ID, "/v1/projects/" + third.Project} {
+		if status, said := p.at(0, "DELETE", path, map[string]any{}); status != http.StatusConflict {
+			t.Errorf("what works at another server is deleted: %d %s", status, said)
+		}
+	}
 	if err := p.store.Settle(t.Context(), third.ID, "third/1", n, nil); err != nil {
 		t.Fatal(err)
+	}
+	if status, said := p.at(0, "DELETE", "/v1/chats/"+third.ID, map[string]any{}); status != http.StatusOK {
+		t.Errorf("what is done is not deleted: %d %s", status, said)
 	}
 	quota(map[string]any{"budget": 1e-9})
 	if status, said := submit(0, "turn 0 0"); status != http.StatusOK {

@@ -240,8 +240,19 @@ func (s *Server) restore(trash func(ctx context.Context, person, id string, tras
 	}
 }
 
+// busy says that something is done in one of several chats, here or at another server.
+func (s *Server) busy(ctx context.Context, chats ...string) (bool, error) {
+	if slices.ContainsFunc(chats, s.o.Busy) {
+		return true, nil
+	}
+	open, err := s.o.Projects.Unsettled(ctx)
+	return slices.ContainsFunc(chats, func(id string) bool { _, ok := open[id]; return ok && s.o.Moved(ctx, id) }), err
+}
+
 func (s *Server) trashChat(ctx context.Context, person, id string, trash bool) error {
-	if s.o.Busy(id) {
+	if busy, err := s.busy(ctx, id); err != nil {
+		return err
+	} else if busy {
 		return fmt.Errorf("%w: stop what is done in the chat first", session.ErrBusy)
 	}
 	if err := s.o.Projects.TrashChat(ctx, person, id, trash); err != nil {
@@ -260,7 +271,9 @@ func (s *Server) trashProject(ctx context.Context, person, id string, trash bool
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(chats, s.o.Busy) {
+	if busy, err := s.busy(ctx, chats...); err != nil {
+		return err
+	} else if busy {
 		return fmt.Errorf("%w: stop what is done in the project's chats first", session.ErrBusy)
 	}
 	if err := s.o.Projects.TrashProject(ctx, person, id, trash); err != nil {
