@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/pgstore"
 	"github.com/burin-dev/burin/transcript/sqlstore"
@@ -530,8 +532,34 @@ func (s *Store) log(ctx context.Context, person string, c Chat, below transcript
 	return l, nil
 }
 
+// numbered is a title without the number of a fork, and the number: 1 is none.
+func numbered(title string) (base string, n int) {
+	i := strings.LastIndex(title, " (")
+	if i > 0 && strings.HasSuffix(title, ")") {
+		if n, err := strconv.Atoi(title[i+2 : len(title)-1]); err == nil && n > 1 && n < 1000 { // more is a year
+			return title[:i], n
+		}
+	}
+	return title, 1
+}
+
+// forked is the title of a fork of a chat in a project: that of the chat with the next number, as in "Plans (2)".
+func forked(ctx context.Context, s *Store, person string, from Chat) (string, error) {
+	all, err := s.Chats(ctx, person, Listing{Project: from.Project})
+	if err != nil || from.Title == "" {
+		return "", err
+	}
+	base, last := numbered(from.Title)
+	for _, c := range all {
+		if is, n := numbered(c.Title); is == base {
+			last = max(last, n)
+		}
+	}
+	return fmt.Sprintf("%s (%d)", prose.Head(base, maxName-len(" (9999)")), last+1), nil
+}
+
 // Fork begins a chat in the same project with what was said up to an entry of another one's
-// transcript, and nothing of other branches.
+// transcript, and nothing of other branches. Its title has a number.
 func (s *Store) Fork(ctx context.Context, person, id, entry string) (Chat, error) {
 	from, err := s.Chat(ctx, person, id)
 	if err != nil {
@@ -549,16 +577,23 @@ func (s *Store) Fork(ctx context.Context, person, id, entry string) (Chat, error
 		entry = l.Leaf()
 	}
 	about := from.About
+	if about.Title, err = forked(ctx, s, person, from); err != nil {
+		return Chat{}, err
+	}
 	about.Origin, about.Entry, about.Source, about.Draft, about.Pinned, about.Seen = id, entry, "", "", false, time.Time{}
 	to, err := s.NewChat(ctx, person, from.Project, about)
 	if err != nil {
 		return Chat{}, err
 	}
+	late := context.WithoutCancel(ctx)
 	if err := s.copyBranch(ctx, person, l, entry, to); err != nil {
+		if !store.Failed(err) && ctx.Err() == nil {
+			err = invalid("entry: %v", err)
+		}
 		// Without its transcript it would be a chat in which nothing was said.
-		return Chat{}, errors.Join(invalid("entry: %v", err), s.TrashChat(ctx, person, to.ID, true), s.PurgeChat(ctx, person, to.ID))
+		return Chat{}, errors.Join(err, s.TrashChat(late, person, to.ID, true), s.PurgeChat(late, person, to.ID))
 	}
-	_, err = s.db.Exec(ctx, `UPDATE {chats} SET indexed = -1, entries = 0 WHERE id = ?1`, to.ID)
+	_, err = s.db.Exec(late, `UPDATE {chats} SET indexed = -1, entries = 0 WHERE id = ?1`, to.ID)
 	return to, err
 }
 

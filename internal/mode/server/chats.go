@@ -343,7 +343,7 @@ func (s *Server) newChat(w http.ResponseWriter, r *http.Request) {
 			begun.Receipt = &receipt
 		}
 		if err != nil { // a chat that nothing was said in is nothing to keep
-			_ = s.o.Projects.TrashChat(r.Context(), person(r), c.ID, true)
+			_ = s.o.Projects.TrashChat(context.WithoutCancel(r.Context()), person(r), c.ID, true)
 			failed(w, err)
 			return
 		}
