@@ -25,8 +25,11 @@ const memberTables = `CREATE TABLE {members} (
 	) STRICT;
 	CREATE INDEX members_by_person ON {members} (person, project);`
 
-// maxMembers is with how many people a project is shared at most.
-const maxMembers = 200
+// maxMembers is with how many people a project is shared at most, and maxJoined how many projects of others somebody has.
+const (
+	maxMembers = 200
+	maxJoined  = 200
+)
 
 // Right is what somebody may do with a project.
 type Right string
@@ -214,6 +217,12 @@ func SetMember(ctx context.Context, s *Store, owner, project, person string, rig
 		}
 		if n >= maxMembers {
 			return invalid("members: at most %d", maxMembers)
+		}
+		if err := q.QueryRow(ctx, `SELECT count(*) FROM {members} WHERE person = ?2 AND project <> ?1`, project, person).Scan(&n); err != nil {
+			return err
+		}
+		if n >= maxJoined {
+			return invalid("members: they have %d projects of others already, and must leave one first", n)
 		}
 		if _, err := q.Exec(ctx, `INSERT INTO {members} (project, person, may, added) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (project, person) DO UPDATE SET may = excluded.may`, project, person, string(right), millis(s.now())); err != nil {

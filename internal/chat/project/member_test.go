@@ -18,6 +18,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -30,6 +31,7 @@ func TestMembers(t *testing.T) {
 		t.Run("chats", func(t *testing.T) { testMembersChats(t, fresh(t, open())) })
 		t.Run("attachments", func(t *testing.T) { testMembersAttachments(t, fresh(t, open())) })
 		t.Run("keys", func(t *testing.T) { testMembersKeys(t, open()) })
+		t.Run("many", func(t *testing.T) { testManyShared(t, fresh(t, open())) })
 		t.Run("watch", func(t *testing.T) { testMembersWatch(t, fresh(t, open())) })
 	})
 }
@@ -562,5 +564,25 @@ func testMembersAttachments(t *testing.T, s *project.Store) {
 	}
 	if is := must[project.AttachedSum](t)(a.RemoveUnused(ctx, "bob")); is.Files != 1 {
 		t.Errorf("removed %+v", is)
+	}
+}
+
+// Nobody fills somebody's list with what they share.
+func testManyShared(t *testing.T, s *project.Store) {
+	pacetest.Costly(t)
+	first := share(t, s, map[string]project.Right{"bob": project.Reads})
+	for range 199 {
+		share(t, s, map[string]project.Right{"bob": project.Reads})
+	}
+	more := share(t, s, nil)
+	if err := project.SetMember(t.Context(), s, "ann", more.ID, "bob", project.Reads, nothing); !errors.Is(err, project.ErrInvalid) || !strings.Contains(err.Error(), "200 projects of others") {
+		t.Errorf("one more: %v", err)
+	}
+	if err := project.SetMember(t.Context(), s, "ann", first.ID, "bob", project.Writes, nothing); err != nil {
+		t.Errorf("another right: %v", err)
+	}
+	must[[]string](t)(project.RemoveMember(t.Context(), s, "bob", first.ID, "bob", nothing))
+	if err := project.SetMember(t.Context(), s, "ann", more.ID, "bob", project.Reads, nothing); err != nil {
+		t.Errorf("after leaving one: %v", err)
 	}
 }
