@@ -270,6 +270,12 @@ func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
 	if err != nil || n == 0 {
 		return errors.Join(ErrUnknown, err)
 	}
+	told := audience(s, id, person)
+	defer func() {
+		for _, one := range told {
+			Changed(s, one)
+		}
+	}()
 	// Members may have had chats in it when they were moved out of the trash.
 	err = s.db.Update(ctx, func(q store.Querier) error { _, err := moveOut(ctx, s, q, id, person, ""); return err })
 	if err != nil {
@@ -291,7 +297,6 @@ func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
 			return err
 		}
 	}
-	defer Changed(s, person)
 	return s.db.Update(ctx, func(q store.Querier) error {
 		if err := s.files.Delete(ctx, q, id); err != nil {
 			return err

@@ -546,6 +546,14 @@ func testMembersWatch(t *testing.T, s *project.Store) {
 	if news, ok := hears(bob, 20*time.Millisecond); ok {
 		t.Errorf("who has left hears of %+v", news)
 	}
+	if err := project.SetMember(ctx, s, "ann", p.ID, "bob", project.Reads, nothing); err != nil {
+		t.Fatal(err)
+	}
+	told("the member", bob)
+	if err := project.PurgePerson(ctx, s, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	told("the end of the owner", bob)
 }
 
 // What members attach to chats in projects of others is listed with the rest of theirs, as it counts with it.
