@@ -314,7 +314,7 @@ func importFiles(ctx context.Context, s *Store, person, to string, p *archived, 
 		name := strings.TrimPrefix(f.Name, p.root)
 		if f.FileInfo().IsDir() {
 			err = tree.Mkdir(ctx, strings.TrimSuffix(name, "/"))
-			if err != nil && !errors.Is(err, vfs.DirExists) && !errors.Is(err, vfs.FileExists) {
+			if err != nil && !errors.Is(err, vfs.DirExists) && !taken(err) {
 				return err
 			}
 			continue
@@ -324,7 +324,7 @@ func importFiles(ctx context.Context, s *Store, person, to string, p *archived, 
 			return err
 		}
 		switch _, err := tree.Write(ctx, name, data.Bytes(), vfs.Missing); {
-		case errors.Is(err, vfs.FileExists), errors.Is(err, vfs.NotFile):
+		case taken(err):
 		case err != nil:
 			return err
 		default:
@@ -332,6 +332,11 @@ func importFiles(ctx context.Context, s *Store, person, to string, p *archived, 
 		}
 	}
 	return nil
+}
+
+// taken says that something else is where a file or folder of an archive would be, or where one above it would.
+func taken(err error) bool {
+	return errors.Is(err, vfs.FileExists) || errors.Is(err, vfs.NotFile) || errors.Is(err, vfs.NotDir)
 }
 
 // importChat keeps a chat of an archive; an error is only what ends the import.

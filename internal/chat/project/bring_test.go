@@ -104,6 +104,20 @@ func TestBringShared(t *testing.T) {
 		}
 		files := must[*vfs.Tree](t)(s.Files(ctx, "bob", is.Project))
 		versions := must[[]vfs.Version](t)(files.Versions(ctx, "/a.txt"))
+		if err := files.Remove(ctx, "/a.txt", false); err != nil {
+			t.Fatal(err)
+		}
+		// A file that is where the archive has a folder stays, and the rest comes.
+		must[vfs.Info](t)(files.Write(ctx, "/notes", []byte("kudu"), vfs.Missing))
+		again := must[*project.Archive](t)(project.OpenArchive(ctx, zipped(t,
+			piece{"projects/Zoo/project.json", `{"id":"` + theirs.ID + `","name":"Zoo"}`},
+			piece{"projects/Zoo/files/notes/", ""},
+			piece{"projects/Zoo/files/notes/b.txt", "okapi"},
+			piece{"projects/Zoo/files/a.txt", "okapi"},
+		)))
+		if more := must[project.Imported](t)(project.ImportArchive(ctx, s, "bob", again, func(int) {})); more.Files != 1 || more.Project != is.Project {
+			t.Errorf("imported again %+v", more)
+		}
 		if len(versions) != 1 || versions[0].By != (vfs.Author{Who: vfs.Person, ID: "bob"}) {
 			t.Errorf("the file is by %+v", versions)
 		}
