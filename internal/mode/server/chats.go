@@ -363,7 +363,6 @@ func (s *Server) setChat(w http.ResponseWriter, r *http.Request) {
 		was, err := s.o.Projects.Chat(r.Context(), person(r), r.PathValue("id"))
 		moved = err == nil && was.Project != c.Project
 	}
-	holder, _ := s.o.Projects.Holder(r.Context(), r.PathValue("id")) // without it, another server ends the chat when it is idle
 	is, err := s.o.Projects.SetChat(r.Context(), person(r), r.PathValue("id"), c.Revision, c.Project, func(a *project.About) error {
 		was := *a
 		if err := over(a); err != nil {
@@ -378,8 +377,11 @@ func (s *Server) setChat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if (fresh || moved) && !s.o.Busy(is.ID) { // a turn that runs goes on as it began, and ends the chat then
+		holder, err := s.o.Projects.Holder(r.Context(), is.ID)
 		s.endChat(r.Context(), is.ID)
-		_ = project.Free(r.Context(), s.o.Projects, is.ID, holder) // as above
+		if err == nil {
+			_ = project.Free(r.Context(), s.o.Projects, is.ID, holder) // without it, another server ends the chat when it is idle
+		}
 	}
 	answer(w, http.StatusOK, is)
 }
