@@ -125,12 +125,13 @@ func (m *machines) ask(ctx context.Context, one otherMachine, to *[]server.Liste
 	if err := json.NewDecoder(io.LimitReader(answer.Body, machineAnswer)).Decode(to); err != nil || *to == nil {
 		return errors.New("it is not a burin server, or one of another version")
 	}
-	seen := map[string]bool{"": true}
-	all := slices.DeleteFunc(*to, func(s server.Listed) bool {
-		again := seen[s.ID]
-		seen[s.ID] = true
-		return again
-	})
-	*to = all[:min(len(all), machineSessions)]
+	all, seen := (*to)[:0], map[string]bool{"": true}
+	for i := range *to {
+		if s := &(*to)[i]; !seen[s.ID] && len(all) < machineSessions {
+			seen[s.ID] = true
+			all = append(all, *s)
+		}
+	}
+	*to = all
 	return nil
 }

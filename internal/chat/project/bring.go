@@ -53,13 +53,8 @@ type archived struct {
 	is    *Project // nil: its file hasn't come yet
 	root  string   // of the files
 	files []*zip.File
-	chats []archivedChat
+	chats []*zip.File          // what stands around them
 	logs  map[string]*zip.File // by the names of chats
-}
-
-type archivedChat struct {
-	name string
-	file *zip.File // what stands around it
 }
 
 // IsArchive says whether a file means to be the archive of an account.
@@ -170,7 +165,7 @@ func (a *Archive) sort(f *zip.File, folders map[string]*archived) error {
 		if err := unpackJSON(f, &Chat{}); err != nil {
 			return err
 		}
-		p.chats = append(p.chats, archivedChat{strings.TrimSuffix(parts[3], ".json"), f})
+		p.chats = append(p.chats, f)
 	case parts[2] == "chats" && len(parts) == 4 && strings.HasSuffix(parts[3], ".jsonl"):
 		p.logs[strings.TrimSuffix(parts[3], ".jsonl")] = f
 	}
@@ -234,9 +229,9 @@ func ImportArchive(ctx context.Context, s *Store, person string, a *Archive, pro
 		if err := importFiles(ctx, s, person, to, p, &is); err != nil {
 			return is, fmt.Errorf("import the files of %q: %w", p.is.Name, err)
 		}
-		for i := range p.chats {
+		for _, chat := range p.chats {
 			done++
-			if err := a.importChat(ctx, s, person, to, p, &p.chats[i], there, done, &is); err != nil {
+			if err := a.importChat(ctx, s, person, to, p, chat, there, done, &is); err != nil {
 				return is, err
 			}
 			progress(done)
@@ -340,15 +335,16 @@ func taken(err error) bool {
 }
 
 // importChat keeps a chat of an archive; an error is only what ends the import.
-func (a *Archive) importChat(ctx context.Context, s *Store, person, project string, p *archived, c *archivedChat, there map[string]bool, n int, is *Imported) error {
+func (a *Archive) importChat(ctx context.Context, s *Store, person, project string, p *archived, file *zip.File, there map[string]bool, n int, is *Imported) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	var from Chat
-	if err := unpackJSON(c.file, &from); err != nil {
+	if err := unpackJSON(file, &from); err != nil {
 		return err
 	}
-	source := chatfile.Burin + ":" + cmp.Or(from.ID, c.name)
+	name := strings.TrimSuffix(strings.SplitN(file.Name, "/", 4)[3], ".json")
+	source := chatfile.Burin + ":" + cmp.Or(from.ID, name)
 	switch {
 	case !from.Trashed.IsZero():
 		is.Trashed++
@@ -363,7 +359,7 @@ func (a *Archive) importChat(ctx context.Context, s *Store, person, project stri
 	about.Source, about.Origin, about.Entry, about.Cost, about.Seen = source, "", "", max(0, about.Cost), s.now()
 	messages, omitted := 0, 0
 	err := keepImported(ctx, s, person, project, about, from.Created, from.Modified, func(to Chat, created time.Time) error {
-		log := p.logs[c.name]
+		log := p.logs[name]
 		if log == nil {
 			return nil // nothing was said
 		}
@@ -400,11 +396,8 @@ func (a *Archive) Get(id string) ([]byte, error) {
 
 // heavy says that messages have more attachments than are unpacked for them.
 func (a *Archive) heavy() error {
-	switch {
-	case a.held > maxMessagePieces:
-		return fmt.Errorf("the attachments of a message are larger than %d MB", maxMessagePieces>>20)
-	case a.read > maxArchivePieces:
-		return fmt.Errorf("the attachments of all messages are larger than %d GB", maxArchivePieces>>30)
+	if a.held > maxMessagePieces || a.read > maxArchivePieces {
+		return fmt.Errorf("the attachments of a message are larger than %d MB, or those of all messages than %d GB", maxMessagePieces>>20, maxArchivePieces>>30)
 	}
 	return nil
 }

@@ -537,30 +537,28 @@ func (s *Store) log(ctx context.Context, person string, c Chat, below transcript
 	return l, nil
 }
 
-// numbered is a title without the number of a fork, and the number: 1 is none.
-func numbered(title string) (base string, n int) {
-	i := strings.LastIndex(title, " (")
-	if i > 0 && strings.HasSuffix(title, ")") {
-		if n, err := strconv.Atoi(title[i+2 : len(title)-1]); err == nil && n > 1 && n < 1000 { // more is a year
-			return title[:i], n
-		}
-	}
-	return title, 1
-}
-
 // forked is the title of a fork of a chat in a project: that of the chat with the next number, as in "Plans (2)".
 func forked(ctx context.Context, s *Store, person string, from Chat) (string, error) {
 	all, err := s.Chats(ctx, person, Listing{Project: from.Project})
 	if err != nil || from.Title == "" {
 		return "", err
 	}
-	base, last := numbered(from.Title)
-	for _, c := range all {
-		if is, n := numbered(c.Title); is == base {
-			last = max(last, n)
+	title := from.Title
+	if i := strings.LastIndex(title, " ("); i > 0 {
+		if n, err := strconv.Atoi(strings.TrimSuffix(title[i+2:], ")")); err == nil && n < 1000 { // more is a year
+			title = title[:i]
 		}
 	}
-	return fmt.Sprintf("%s (%d)", prose.Head(base, maxName-len(" (9999)")), last+1), nil
+	title = prose.Head(title, maxName-len(" (9999)"))
+	there := map[string]bool{}
+	for i := range all {
+		there[all[i].Title] = true
+	}
+	for n := 2; ; n++ {
+		if next := title + " (" + strconv.Itoa(n) + ")"; !there[next] {
+			return next, nil
+		}
+	}
 }
 
 // Fork begins a chat in the same project with what was said up to an entry of another one's

@@ -211,18 +211,15 @@ func SetMember(ctx context.Context, s *Store, owner, project, person string, rig
 		if person == owner {
 			return invalid("members: the project is yours already")
 		}
-		var n int
-		if err := q.QueryRow(ctx, `SELECT count(*) FROM {members} WHERE project = ?1 AND person <> ?2`, project, person).Scan(&n); err != nil {
+		var n, joined int
+		if err := q.QueryRow(ctx, `SELECT (SELECT count(*) FROM {members} WHERE project = ?1 AND person <> ?2), (SELECT count(*) FROM {members} WHERE person = ?2 AND project <> ?1)`, project, person).Scan(&n, &joined); err != nil {
 			return err
 		}
 		if n >= maxMembers {
 			return invalid("members: at most %d", maxMembers)
 		}
-		if err := q.QueryRow(ctx, `SELECT count(*) FROM {members} WHERE person = ?2 AND project <> ?1`, project, person).Scan(&n); err != nil {
-			return err
-		}
-		if n >= maxJoined {
-			return invalid("members: they have %d projects of others already, and must leave one first", n)
+		if joined >= maxJoined {
+			return invalid("members: they have %d projects of others already, and must leave one first", joined)
 		}
 		if _, err := q.Exec(ctx, `INSERT INTO {members} (project, person, may, added) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (project, person) DO UPDATE SET may = excluded.may`, project, person, string(right), millis(s.now())); err != nil {
