@@ -270,12 +270,9 @@ func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
 	if err != nil || n == 0 {
 		return errors.Join(ErrUnknown, err)
 	}
-	told := audience(s, id, person)
-	defer func() {
-		for _, one := range told {
-			Changed(s, one)
-		}
-	}()
+	for _, one := range audience(s, id, person) {
+		defer Changed(s, one)
+	}
 	// Members may have had chats in it when they were moved out of the trash.
 	err = s.db.Update(ctx, func(q store.Querier) error { _, err := moveOut(ctx, s, q, id, person, ""); return err })
 	if err != nil {

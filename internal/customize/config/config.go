@@ -515,10 +515,9 @@ var position = regexp.MustCompile(`^\[(\d+):(\d+)\] `)
 // OneLine makes the YAML library's error, which quotes the source over several
 // lines, one of the form "line:column: what".
 func OneLine(err error) string {
-	if wrong, ok := errors.AsType[*yaml.TypeError](err); ok && wrong.Token != nil && wrong.SrcType.Kind() == reflect.Map && wrong.DstType.Kind() == reflect.String {
-		at := wrong.Token.Position // of the colon
-		return fmt.Sprintf("%d:%d: this must be text, and its colon makes it a mapping: put it in quotes", at.Line, at.Column)
-	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
+	if wrong, ok := errors.AsType[*yaml.TypeError](err); ok && wrong.SrcType.Kind() == reflect.Map && wrong.DstType.Kind() == reflect.String {
+		first = position.FindString(first) + "this must be text, and its colon makes it a mapping: put it in quotes"
+	}
 	return position.ReplaceAllString(first, "$1:$2: ")
 }
