@@ -241,7 +241,7 @@ func (s *Server) restore(trash func(ctx context.Context, person, id string, tras
 }
 
 // busy says that something is done in one of several chats, here or at another server.
-func (s *Server) busy(ctx context.Context, chats ...string) (bool, error) {
+func busy(ctx context.Context, s *Server, chats ...string) (bool, error) {
 	if slices.ContainsFunc(chats, s.o.Busy) {
 		return true, nil
 	}
@@ -250,9 +250,9 @@ func (s *Server) busy(ctx context.Context, chats ...string) (bool, error) {
 }
 
 func (s *Server) trashChat(ctx context.Context, person, id string, trash bool) error {
-	if busy, err := s.busy(ctx, id); err != nil {
+	if is, err := busy(ctx, s, id); err != nil {
 		return err
-	} else if busy {
+	} else if is {
 		return fmt.Errorf("%w: stop what is done in the chat first", session.ErrBusy)
 	}
 	if err := s.o.Projects.TrashChat(ctx, person, id, trash); err != nil {
@@ -271,9 +271,9 @@ func (s *Server) trashProject(ctx context.Context, person, id string, trash bool
 	if err != nil {
 		return err
 	}
-	if busy, err := s.busy(ctx, chats...); err != nil {
+	if is, err := busy(ctx, s, chats...); err != nil {
 		return err
-	} else if busy {
+	} else if is {
 		return fmt.Errorf("%w: stop what is done in the project's chats first", session.ErrBusy)
 	}
 	if err := s.o.Projects.TrashProject(ctx, person, id, trash); err != nil {
