@@ -207,7 +207,11 @@ func (s *Store) SetChat(ctx context.Context, person, id string, revision int64, 
 			return err
 		}
 		if project != "" && project != c.Project {
-			if _, err := s.project(ctx, q, person, project); err != nil {
+			p, err := s.project(ctx, q, person, project)
+			if err == nil && !p.Trashed.IsZero() {
+				err = ErrTrashed
+			}
+			if err != nil {
 				return invalid("project: %v", err)
 			}
 			c.Project = project

@@ -492,3 +492,18 @@ func TestForkCanceled(t *testing.T) {
 		t.Errorf("%d forks failed", failed)
 	}
 }
+
+// A chat doesn't move into a project in the trash, where nobody sees it.
+func TestMoveIntoTrash(t *testing.T) {
+	storetest.Each(t, parts, func(t *testing.T, open func() *store.DB) {
+		ctx, s := t.Context(), fresh(t, open())
+		p := must[project.Project](t)(s.NewProject(ctx, "anna", project.Settings{Name: "P"}))
+		c := must[project.Chat](t)(s.NewChat(ctx, "anna", "", project.About{Title: "One"}))
+		if err := s.TrashProject(ctx, "anna", p.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.SetChat(ctx, "anna", c.ID, 0, p.ID, func(*project.About) error { return nil }); !errors.Is(err, project.ErrInvalid) || !strings.Contains(err.Error(), "restore it first") {
+			t.Errorf("moved: %v", err)
+		}
+	})
+}
