@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -207,12 +208,8 @@ func (s *Store) SetChat(ctx context.Context, person, id string, revision int64, 
 			return err
 		}
 		if project != "" && project != c.Project {
-			p, err := s.project(ctx, q, person, project)
-			if err == nil && !p.Trashed.IsZero() {
-				err = ErrTrashed
-			}
-			if err != nil {
-				return invalid("project: %v", err)
+			if p, err := s.project(ctx, q, person, project); err != nil || !p.Trashed.IsZero() {
+				return invalid("project: %v", cmp.Or(err, ErrTrashed))
 			}
 			c.Project = project
 		}

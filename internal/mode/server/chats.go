@@ -242,11 +242,13 @@ func (s *Server) restore(trash func(ctx context.Context, person, id string, tras
 
 // busy says that something is done in one of several chats, here or at another server.
 func busy(ctx context.Context, s *Server, chats ...string) (bool, error) {
-	if slices.ContainsFunc(chats, s.o.Busy) {
-		return true, nil
-	}
 	open, err := s.o.Projects.Unsettled(ctx)
-	return slices.ContainsFunc(chats, func(id string) bool { _, ok := open[id]; return ok && s.o.Moved(ctx, id) }), err
+	for _, id := range chats {
+		if s.o.Busy(id) || open[id] != "" && s.o.Moved(ctx, id) {
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 func (s *Server) trashChat(ctx context.Context, person, id string, trash bool) error {
