@@ -185,7 +185,7 @@ func TestServeMembers(t *testing.T) {
 	}
 
 	// A chat that moves out of the project has nothing of it any more, until it comes back.
-	cid.begins(c, "") // which makes a project for chats
+	cid.begins(c, "")                                         // which makes a project for chats
 	for _, in := range []string{"chats-" + cid.id(c), p.ID} { // in this order: where it is already, nothing moves
 		hears := in == p.ID
 		cid.does(c, http.StatusOK, "PATCH", "/v1/chats/"+cids, map[string]any{"project": in}, nil)

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/burin-dev/burin/internal/chat/people"
 	"github.com/burin-dev/burin/internal/chat/project"
@@ -32,7 +34,16 @@ func TestServeChatMovesWhileBusy(t *testing.T) {
 		close(gate)
 		ann.does(c, http.StatusOK, "POST", "/v1/sessions/"+chat+"/wait", map[string]any{"id": id}, nil)
 		ann.rested(c)
-		ann.says(c, chat, "after"+id, "say hello")
+		for late := time.Now().Add(time.Minute); ; { // while the session that it had ends, nothing is sent
+			status, said := ann.ask(c, "POST", "/v1/sessions/"+chat+"/submit", fmt.Sprintf(`{"id":"after%s","message":{"role":"user","content":[{"type":"text","text":"say hello"}]}}`, id))
+			if status == http.StatusOK {
+				break
+			}
+			if status != http.StatusConflict && status != http.StatusServiceUnavailable || time.Now().After(late) {
+				t.Fatal(status, said)
+			}
+		}
+		ann.does(c, http.StatusOK, "POST", "/v1/sessions/"+chat+"/wait", map[string]any{"id": "after" + id}, nil)
 		heard, inProject := b.heard(), []string{"Say okapi.", "Say quagga."}[i]
 		if !strings.Contains(heard, "Be brief.") || !strings.Contains(heard, inProject) {
 			t.Errorf("after %v the model heard\n%.3000s", change, heard)

@@ -100,6 +100,7 @@ type held struct {
 	mu       sync.Mutex   // of a turn that begins or has ended
 	ring     *vault.Ring  // while a turn runs
 	release  func()       // nil: none does
+	over     bool         // it ends, and no turn begins any more
 	accepted atomic.Int64 // the number of the last turn
 	settled  atomic.Int64 // and of the last that has ended
 }
@@ -554,9 +555,12 @@ func (c *Chats) noteOne(person, id string, h *held, s *session.Session, e sessio
 		h.settled.Store(n)
 		project.Changed(c.o.Store, person)
 		c.wake()
-		if h.stale.Load() {
+		h.mu.Lock()
+		h.over = h.stale.Load() && h.accepted.Load() == n // else when the next turn has ended
+		if h.over {
 			c.working.Go(func() { c.End(c.ctx, id) })
 		}
+		h.mu.Unlock()
 	}
 	return err
 }
