@@ -24,7 +24,9 @@ const (
 	maxMachines   = 20
 	machineTime   = 5 * time.Second // that another server may take
 	machineAnswer = 4 << 20         // bytes of its list
-	machineList   = "/v1/sessions?limit=100"
+	// How many sessions of one are listed, whatever it answers.
+	machineSessions = 100
+	machineList     = "/v1/sessions?limit=100"
 )
 
 // machines are servers of other machines, whose sessions are listed here.
@@ -120,8 +122,16 @@ func (m *machines) ask(ctx context.Context, one otherMachine, to *[]server.Liste
 	default:
 		return fmt.Errorf("it answers %d", answer.StatusCode)
 	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, machineAnswer)).Decode(to); err != nil {
+	if err := json.NewDecoder(io.LimitReader(answer.Body, machineAnswer)).Decode(to); err != nil || *to == nil {
 		return errors.New("it is not a burin server, or one of another version")
 	}
+	all, seen := (*to)[:0], map[string]bool{"": true}
+	for i := range *to {
+		if s := &(*to)[i]; !seen[s.ID] && len(all) < machineSessions {
+			seen[s.ID] = true
+			all = append(all, *s)
+		}
+	}
+	*to = all
 	return nil
 }

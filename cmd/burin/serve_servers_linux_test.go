@@ -812,8 +812,16 @@ func TestTwoServersLimits(t *testing.T) {
 			t.Errorf("server %d: %d %s", i, status, said)
 		}
 	}
+	for _, path := range []string{"/v1/chats/" + third.ID, "/v1/projects/" + third.Project} {
+		if status, said := p.at(0, "DELETE", path, map[string]any{}); status != http.StatusConflict {
+			t.Errorf("what works at another server is deleted: %d %s", status, said)
+		}
+	}
 	if err := p.store.Settle(t.Context(), third.ID, "third/1", n, nil); err != nil {
 		t.Fatal(err)
+	}
+	if status, said := p.at(0, "DELETE", "/v1/chats/"+third.ID, map[string]any{}); status != http.StatusOK {
+		t.Errorf("what is done is not deleted: %d %s", status, said)
 	}
 	quota(map[string]any{"budget": 1e-9})
 	if status, said := submit(0, "turn 0 0"); status != http.StatusOK {
@@ -934,5 +942,14 @@ func TestTwoServersMembers(t *testing.T) {
 	bob.does(at(0), http.StatusOK, "GET", "/v1/chats/"+chat, nil, &is)
 	if is.Project == made.ID {
 		t.Error("the chat is in the project")
+	}
+
+	// A chat that is moved at one server leaves its project at the other one, too.
+	bob.does(at(1), http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Mine", "instructions": "Say quagga."}, &made)
+	bob.does(at(1), http.StatusOK, "PATCH", "/v1/chats/"+chat, map[string]any{"project": made.ID}, nil)
+	bob.does(at(1), http.StatusOK, "POST", "/v1/sessions/"+chat+"/submit", toldTo("3", "turn 0 1"), nil)
+	bob.rested(at(1))
+	if all := p.model.Requests(); !strings.Contains(all[len(all)-1].System, "Say quagga.") {
+		t.Errorf("the model heard\n%s", all[len(all)-1].System)
 	}
 }

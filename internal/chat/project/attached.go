@@ -76,8 +76,8 @@ func (a *Attachments) OfAll(ctx context.Context, person, after string) (AllAttac
 	return all, err
 }
 
-// notTrashed is true of a chat that is not in the trash, nor in a project there.
-const notTrashed = `trashed = 0 AND project IN (SELECT id FROM {projects} WHERE person = ?1 AND trashed = 0)`
+// notTrashed is true of a chat that is not in the trash, nor in a project there, whoever's that is.
+const notTrashed = `trashed = 0 AND ` + inProject
 
 // chats are those with attachments, the last used first, from one of them on.
 func (a *Attachments) chats(ctx context.Context, person string, before int64, id string) ([]Chat, error) {

@@ -28,6 +28,10 @@ const (
 	maxArchiveBytes = 1 << 30  // of all that is in it, unpacked
 	maxArchiveFile  = 64 << 20 // bytes of one file
 	maxArchiveJSON  = 8 << 20  // bytes of settings
+	maxArchiveSets  = 64 << 20 // bytes of the settings of all projects, which are in memory
+	// A message may name an attachment many times, and many messages the same one.
+	maxMessagePieces = 128 << 20           // bytes of the attachments of a message
+	maxArchivePieces = 4 * maxArchiveBytes // and of all messages
 )
 
 // ErrArchive means that the archive of an account can't be imported. Nothing of it was.
@@ -40,6 +44,8 @@ type Archive struct {
 	projects    []*archived
 	attachments map[string]*zip.File // by their ids
 	preferences *Preferences         // nil: there are none
+	settings    int64                // bytes of what is in memory of projects
+	held, read  int64                // bytes of attachments that were unpacked for a message, and for all
 }
 
 // archived is a project of an archive.
@@ -47,13 +53,8 @@ type archived struct {
 	is    *Project // nil: its file hasn't come yet
 	root  string   // of the files
 	files []*zip.File
-	chats []archivedChat
+	chats []*zip.File          // what stands around them
 	logs  map[string]*zip.File // by the names of chats
-}
-
-type archivedChat struct {
-	name string
-	is   Chat
 }
 
 // IsArchive says whether a file means to be the archive of an account.
@@ -88,9 +89,14 @@ func (a *Archive) open(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
-	left, folders := int64(maxArchiveBytes), map[string]*archived{}
+	left, folders, seen := int64(maxArchiveBytes), map[string]*archived{}, map[string]bool{}
 	for _, f := range z.File {
 		err := cmp.Or(ctx.Err(), vfs.MayImport(f))
+		if name := strings.TrimSuffix(f.Name, "/"); err == nil && seen[name] {
+			err = errors.New("the name is there twice")
+		} else {
+			seen[name] = true
+		}
 		if err == nil {
 			var n int64
 			n, err = unpack(f, min(left, maxArchiveFile), io.Discard)
@@ -129,16 +135,25 @@ func (a *Archive) sort(f *zip.File, folders map[string]*archived) error {
 		id, _, _ := strings.Cut(parts[1], ".")
 		a.attachments[id] = f
 	}
-	if parts[0] != "projects" || len(parts) < 3 || parts[1] == "" {
+	shared := parts[0] == "shared" // chats in projects of others
+	if parts[0] != "projects" && !shared || len(parts) < 3 || parts[1] == "" {
 		return nil
 	}
-	p := folders[parts[1]]
+	folder := path.Join(parts[:2]...)
+	p := folders[folder]
 	if p == nil {
-		p = &archived{root: path.Join("projects", parts[1], "files"), logs: map[string]*zip.File{}}
-		folders[parts[1]], a.projects = p, append(a.projects, p)
+		p = &archived{root: path.Join(folder, "files"), logs: map[string]*zip.File{}}
+		if shared {
+			p.is = &Project{ID: defaultID("", 1), Unreadable: "shared"}
+		}
+		folders[folder], a.projects = p, append(a.projects, p)
 	}
 	switch {
+	case shared && parts[2] != "chats":
 	case parts[2] == "project.json" && len(parts) == 3:
+		if a.settings += int64(f.UncompressedSize64); a.settings > maxArchiveSets {
+			return fmt.Errorf("the settings of its projects are larger than %d MB", maxArchiveSets>>20)
+		}
 		p.is = &Project{}
 		if err := unpackJSON(f, p.is); err != nil || p.is.Unreadable != "" {
 			return err
@@ -147,11 +162,10 @@ func (a *Archive) sort(f *zip.File, folders map[string]*archived) error {
 	case parts[2] == "files" && len(parts) == 4 && parts[3] != "":
 		p.files = append(p.files, f)
 	case parts[2] == "chats" && len(parts) == 4 && strings.HasSuffix(parts[3], ".json"):
-		c := archivedChat{name: strings.TrimSuffix(parts[3], ".json")}
-		if err := unpackJSON(f, &c.is); err != nil {
+		if err := unpackJSON(f, &Chat{}); err != nil {
 			return err
 		}
-		p.chats = append(p.chats, c)
+		p.chats = append(p.chats, f)
 	case parts[2] == "chats" && len(parts) == 4 && strings.HasSuffix(parts[3], ".jsonl"):
 		p.logs[strings.TrimSuffix(parts[3], ".jsonl")] = f
 	}
@@ -221,9 +235,9 @@ func ImportArchive(ctx context.Context, s *Store, person string, a *Archive, pro
 			}
 			return is, err
 		}
-		for i := range p.chats {
+		for _, chat := range p.chats {
 			done++
-			if err := a.importChat(ctx, s, person, to, p, &p.chats[i], there, done, &is); err != nil {
+			if err := a.importChat(ctx, s, person, to, p, chat, there, done, &is); err != nil {
 				return is, err
 			}
 			progress(done)
@@ -274,7 +288,7 @@ func importProject(ctx context.Context, s *Store, person string, from *Project) 
 		from.Mode = standardMode
 	}
 	for _, p := range all {
-		if p.Unreadable == "" && (p.ID == from.ID || from.ID != "" && p.Source == source) {
+		if p.owner == person && p.Unreadable == "" && (p.ID == from.ID || from.ID != "" && p.Source == source) {
 			return p.ID, false, nil
 		}
 	}
@@ -303,11 +317,12 @@ func importFiles(ctx context.Context, s *Store, person, to string, p *archived, 
 	if err != nil {
 		return err
 	}
+	tree = vfs.By(tree, vfs.Author{Who: vfs.Person, ID: person})
 	for _, f := range p.files {
 		name := strings.TrimPrefix(f.Name, p.root)
 		if f.FileInfo().IsDir() {
 			err = tree.Mkdir(ctx, strings.TrimSuffix(name, "/"))
-			if err != nil && !errors.Is(err, vfs.DirExists) && !errors.Is(err, vfs.FileExists) {
+			if err != nil && !errors.Is(err, vfs.DirExists) && !taken(err) {
 				return err
 			}
 			continue
@@ -317,7 +332,7 @@ func importFiles(ctx context.Context, s *Store, person, to string, p *archived, 
 			return err
 		}
 		switch _, err := tree.Write(ctx, name, data.Bytes(), vfs.Missing); {
-		case errors.Is(err, vfs.FileExists), errors.Is(err, vfs.NotFile):
+		case taken(err):
 		case err != nil:
 			return err
 		default:
@@ -327,25 +342,37 @@ func importFiles(ctx context.Context, s *Store, person, to string, p *archived, 
 	return nil
 }
 
+// taken says that something else is where a file or folder of an archive would be, or where one above it would.
+func taken(err error) bool {
+	return errors.Is(err, vfs.FileExists) || errors.Is(err, vfs.NotFile) || errors.Is(err, vfs.NotDir)
+}
+
 // importChat keeps a chat of an archive; an error is only what ends the import.
-func (a *Archive) importChat(ctx context.Context, s *Store, person, project string, p *archived, c *archivedChat, there map[string]bool, n int, is *Imported) error {
+func (a *Archive) importChat(ctx context.Context, s *Store, person, project string, p *archived, file *zip.File, there map[string]bool, n int, is *Imported) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	source := chatfile.Burin + ":" + cmp.Or(c.is.ID, c.name)
+	var from Chat
+	if err := unpackJSON(file, &from); err != nil {
+		return err
+	}
+	name := strings.TrimSuffix(strings.SplitN(file.Name, "/", 4)[3], ".json")
+	source := chatfile.Burin + ":" + cmp.Or(from.ID, name)
 	switch {
-	case !c.is.Trashed.IsZero():
+	case !from.Trashed.IsZero():
 		is.Trashed++
 		return nil
-	case there[source], c.is.Source != "" && there[c.is.Source]:
+	case from.Temporary: // it would be gone within a day
+		return nil
+	case there[source], from.Source != "" && there[from.Source]:
 		is.There++
 		return nil
 	}
-	about := c.is.About
+	about := from.About
 	about.Source, about.Origin, about.Entry, about.Cost, about.Seen = source, "", "", max(0, about.Cost), s.now()
 	messages, omitted := 0, 0
-	err := keepImported(ctx, s, person, project, about, c.is.Created, c.is.Modified, func(to Chat, created time.Time) error {
-		log := p.logs[c.name]
+	err := keepImported(ctx, s, person, project, about, from.Created, from.Modified, func(to Chat, created time.Time) error {
+		log := p.logs[name]
 		if log == nil {
 			return nil // nothing was said
 		}
@@ -371,12 +398,21 @@ func (a *Archive) Put([]byte) (string, error) { return "", errors.ErrUnsupported
 // Get implements [transcript.Pieces].
 func (a *Archive) Get(id string) ([]byte, error) {
 	f := a.attachments[id]
-	if f == nil {
+	if f == nil || a.heavy() != nil {
 		return nil, transcript.ErrNoBlob
 	}
 	var b bytes.Buffer
-	_, err := unpack(f, maxArchiveFile, &b)
+	n, err := unpack(f, maxArchiveFile, &b)
+	a.held, a.read = a.held+n, a.read+n
 	return b.Bytes(), err
+}
+
+// heavy says that messages have more attachments than are unpacked for them.
+func (a *Archive) heavy() error {
+	if a.held > maxMessagePieces || a.read > maxArchivePieces {
+		return fmt.Errorf("the attachments of a message are larger than %d MB, or those of all messages than %d GB", maxMessagePieces>>20, maxArchivePieces>>30)
+	}
+	return nil
 }
 
 // copyLog writes the transcript of a chat: messages with their thoughts, calls and pictures, on the branches that they have.
@@ -396,10 +432,12 @@ func (a *Archive) copyLog(ctx context.Context, s *Store, person string, to Chat,
 		return 0, 0, err
 	}
 	ids := map[string]string{} // of the entry here at or above each one there
+	a.held = 0
 	for e, wrong := range from.All() {
-		if err := ctx.Err(); err != nil {
+		if err := cmp.Or(ctx.Err(), a.heavy()); err != nil {
 			return 0, 0, err
 		}
+		a.held = 0
 		if wrong != nil {
 			omitted++
 			continue

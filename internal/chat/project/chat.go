@@ -1,18 +1,21 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/burin-dev/burin/internal/chat/store"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/transcript"
 	"github.com/burin-dev/burin/transcript/pgstore"
 	"github.com/burin-dev/burin/transcript/sqlstore"
@@ -205,8 +208,8 @@ func (s *Store) SetChat(ctx context.Context, person, id string, revision int64, 
 			return err
 		}
 		if project != "" && project != c.Project {
-			if _, err := s.project(ctx, q, person, project); err != nil {
-				return invalid("project: %v", err)
+			if p, err := s.project(ctx, q, person, project); err != nil || !p.Trashed.IsZero() {
+				return invalid("project: %v", cmp.Or(err, ErrTrashed))
 			}
 			c.Project = project
 		}
@@ -268,6 +271,9 @@ func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
 	if err != nil || n == 0 {
 		return errors.Join(ErrUnknown, err)
 	}
+	for _, one := range audience(s, id, person) {
+		defer Changed(s, one)
+	}
 	// Members may have had chats in it when they were moved out of the trash.
 	err = s.db.Update(ctx, func(q store.Querier) error { _, err := moveOut(ctx, s, q, id, person, ""); return err })
 	if err != nil {
@@ -289,7 +295,6 @@ func (s *Store) PurgeProject(ctx context.Context, person, id string) error {
 			return err
 		}
 	}
-	defer Changed(s, person)
 	return s.db.Update(ctx, func(q store.Querier) error {
 		if err := s.files.Delete(ctx, q, id); err != nil {
 			return err
@@ -530,8 +535,32 @@ func (s *Store) log(ctx context.Context, person string, c Chat, below transcript
 	return l, nil
 }
 
+// forked is the title of a fork of a chat in a project: that of the chat with the next number, as in "Plans (2)".
+func forked(ctx context.Context, s *Store, person string, from Chat) (string, error) {
+	all, err := s.Chats(ctx, person, Listing{Project: from.Project})
+	if err != nil || from.Title == "" {
+		return "", err
+	}
+	title := from.Title
+	if i := strings.LastIndex(title, " ("); i > 0 {
+		if n, err := strconv.Atoi(strings.TrimSuffix(title[i+2:], ")")); err == nil && n < 1000 { // more is a year
+			title = title[:i]
+		}
+	}
+	title = prose.Head(title, maxName-len(" (9999)"))
+	there := map[string]bool{}
+	for i := range all {
+		there[all[i].Title] = true
+	}
+	for n := 2; ; n++ {
+		if next := title + " (" + strconv.Itoa(n) + ")"; !there[next] {
+			return next, nil
+		}
+	}
+}
+
 // Fork begins a chat in the same project with what was said up to an entry of another one's
-// transcript, and nothing of other branches.
+// transcript, and nothing of other branches. Its title has a number.
 func (s *Store) Fork(ctx context.Context, person, id, entry string) (Chat, error) {
 	from, err := s.Chat(ctx, person, id)
 	if err != nil {
@@ -549,16 +578,23 @@ func (s *Store) Fork(ctx context.Context, person, id, entry string) (Chat, error
 		entry = l.Leaf()
 	}
 	about := from.About
+	if about.Title, err = forked(ctx, s, person, from); err != nil {
+		return Chat{}, err
+	}
 	about.Origin, about.Entry, about.Source, about.Draft, about.Pinned, about.Seen = id, entry, "", "", false, time.Time{}
 	to, err := s.NewChat(ctx, person, from.Project, about)
 	if err != nil {
 		return Chat{}, err
 	}
+	late := context.WithoutCancel(ctx)
 	if err := s.copyBranch(ctx, person, l, entry, to); err != nil {
+		if !store.Failed(err) && ctx.Err() == nil {
+			err = invalid("entry: %v", err)
+		}
 		// Without its transcript it would be a chat in which nothing was said.
-		return Chat{}, errors.Join(invalid("entry: %v", err), s.TrashChat(ctx, person, to.ID, true), s.PurgeChat(ctx, person, to.ID))
+		return Chat{}, errors.Join(err, s.TrashChat(late, person, to.ID, true), s.PurgeChat(late, person, to.ID))
 	}
-	_, err = s.db.Exec(ctx, `UPDATE {chats} SET indexed = -1, entries = 0 WHERE id = ?1`, to.ID)
+	_, err = s.db.Exec(late, `UPDATE {chats} SET indexed = -1, entries = 0 WHERE id = ?1`, to.ID)
 	return to, err
 }
 

@@ -134,8 +134,8 @@ func testFindOwn(f *finding) {
 	}
 	f.finds("ann", "second", "Fruit:user:A second branch with quinces")
 	fork := must[project.Chat](f.T)(f.store.Fork(ctx, "ann", plums.ID, ""))
-	f.finds("ann", "second", "Fruit:user:A second branch with quinces|Fruit:user:A second branch with quinces")
-	if got := f.found("ann", project.Query{Text: "second", Chat: fork.ID}); got != "Fruit:user:A second branch with quinces" {
+	f.finds("ann", "second", "Fruit (2):user:A second branch with quinces|Fruit:user:A second branch with quinces")
+	if got := f.found("ann", project.Query{Text: "second", Chat: fork.ID}); got != "Fruit (2):user:A second branch with quinces" {
 		f.Errorf("in the fork: %q", got)
 	}
 	for _, q := range []project.Query{{}, {Text: " "}, {Text: strings.Repeat("x", 401)}} {

@@ -25,8 +25,11 @@ const memberTables = `CREATE TABLE {members} (
 	) STRICT;
 	CREATE INDEX members_by_person ON {members} (person, project);`
 
-// maxMembers is with how many people a project is shared at most.
-const maxMembers = 200
+// maxMembers is with how many people a project is shared at most, and maxJoined how many projects of others somebody has.
+const (
+	maxMembers = 200
+	maxJoined  = 200
+)
 
 // Right is what somebody may do with a project.
 type Right string
@@ -208,12 +211,15 @@ func SetMember(ctx context.Context, s *Store, owner, project, person string, rig
 		if person == owner {
 			return invalid("members: the project is yours already")
 		}
-		var n int
-		if err := q.QueryRow(ctx, `SELECT count(*) FROM {members} WHERE project = ?1 AND person <> ?2`, project, person).Scan(&n); err != nil {
+		var n, joined int
+		if err := q.QueryRow(ctx, `SELECT (SELECT count(*) FROM {members} WHERE project = ?1 AND person <> ?2), (SELECT count(*) FROM {members} WHERE person = ?2 AND project <> ?1)`, project, person).Scan(&n, &joined); err != nil {
 			return err
 		}
 		if n >= maxMembers {
 			return invalid("members: at most %d", maxMembers)
+		}
+		if joined >= maxJoined {
+			return invalid("members: they have %d projects of others already, and must leave one first", joined)
 		}
 		if _, err := q.Exec(ctx, `INSERT INTO {members} (project, person, may, added) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (project, person) DO UPDATE SET may = excluded.may`, project, person, string(right), millis(s.now())); err != nil {

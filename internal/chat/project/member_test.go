@@ -18,6 +18,7 @@ import (
 	"github.com/burin-dev/burin/internal/chat/store/storetest"
 	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
+	"github.com/burin-dev/burin/internal/pacetest"
 	"github.com/burin-dev/burin/llm"
 	"github.com/burin-dev/burin/transcript"
 )
@@ -28,7 +29,9 @@ func TestMembers(t *testing.T) {
 		t.Run("files", func(t *testing.T) { testMemberFiles(t, fresh(t, open())) })
 		t.Run("leaving", func(t *testing.T) { db := open(); testMembersLeave(t, db, fresh(t, db)) })
 		t.Run("chats", func(t *testing.T) { testMembersChats(t, fresh(t, open())) })
+		t.Run("attachments", func(t *testing.T) { testMembersAttachments(t, fresh(t, open())) })
 		t.Run("keys", func(t *testing.T) { testMembersKeys(t, open()) })
+		t.Run("many", func(t *testing.T) { testManyShared(t, fresh(t, open())) })
 		t.Run("watch", func(t *testing.T) { testMembersWatch(t, fresh(t, open())) })
 	})
 }
@@ -542,5 +545,52 @@ func testMembersWatch(t *testing.T, s *project.Store) {
 	told("a folder", ann)
 	if news, ok := hears(bob, 20*time.Millisecond); ok {
 		t.Errorf("who has left hears of %+v", news)
+	}
+	if err := project.SetMember(ctx, s, "ann", p.ID, "bob", project.Reads, nothing); err != nil {
+		t.Fatal(err)
+	}
+	told("the member", bob)
+	if err := project.PurgePerson(ctx, s, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	told("the end of the owner", bob)
+}
+
+// What members attach to chats in projects of others is listed with the rest of theirs, as it counts with it.
+func testMembersAttachments(t *testing.T, s *project.Store) {
+	ctx := t.Context()
+	p := share(t, s, map[string]project.Right{"bob": project.Reads})
+	chat := must[project.Chat](t)(s.NewChat(ctx, "bob", p.ID, project.About{Title: "Mine"}))
+	a := project.NewAttachments(s)
+	must[project.Attachment](t)(a.Put(ctx, "bob", chat.ID, "a.txt", strings.NewReader("quagga")))
+	all := must[project.AllAttachments](t)(a.OfAll(ctx, "bob", ""))
+	if len(all.Chats) != 1 || all.Chats[0].Chat != chat.ID || all.Sum.Files != 1 || all.Unused.Files != 1 {
+		t.Errorf("the member's attachments are %+v", all)
+	}
+	if all := must[project.AllAttachments](t)(a.OfAll(ctx, "ann", "")); len(all.Chats) != 0 || all.Sum.Files != 0 {
+		t.Errorf("the owner's attachments are %+v", all)
+	}
+	if is := must[project.AttachedSum](t)(a.RemoveUnused(ctx, "bob")); is.Files != 1 {
+		t.Errorf("removed %+v", is)
+	}
+}
+
+// Nobody fills somebody's list with what they share.
+func testManyShared(t *testing.T, s *project.Store) {
+	pacetest.Costly(t)
+	first := share(t, s, map[string]project.Right{"bob": project.Reads})
+	for range 199 {
+		share(t, s, map[string]project.Right{"bob": project.Reads})
+	}
+	more := share(t, s, nil)
+	if err := project.SetMember(t.Context(), s, "ann", more.ID, "bob", project.Reads, nothing); !errors.Is(err, project.ErrInvalid) || !strings.Contains(err.Error(), "200 projects of others") {
+		t.Errorf("one more: %v", err)
+	}
+	if err := project.SetMember(t.Context(), s, "ann", first.ID, "bob", project.Writes, nothing); err != nil {
+		t.Errorf("another right: %v", err)
+	}
+	must[[]string](t)(project.RemoveMember(t.Context(), s, "bob", first.ID, "bob", nothing))
+	if err := project.SetMember(t.Context(), s, "ann", more.ID, "bob", project.Reads, nothing); err != nil {
+		t.Errorf("after leaving one: %v", err)
 	}
 }

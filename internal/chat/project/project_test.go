@@ -2,6 +2,7 @@ package project_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -233,8 +234,14 @@ func testTranscripts(t *testing.T, db *store.DB, s *project.Store) {
 	fork := must[project.Chat](t)(s.Fork(ctx, "anna", c.ID, first))
 	f := must[*transcript.Log](t)(s.View(ctx, "anna", fork, transcript.Options{}))
 	defer f.Close()
-	if got := fmt.Sprint(said(t, f)); got != "[a marked question an answer]" || fork.Origin != c.ID || fork.Entry != first || fork.Title != "One" {
+	if got := fmt.Sprint(said(t, f)); got != "[a marked question an answer]" || fork.Origin != c.ID || fork.Entry != first || fork.Title != "One (2)" {
 		t.Errorf("the fork has %s: %+v", got, fork)
+	}
+	for i, of := range []project.Chat{c, fork} { // also of a fork
+		made := must[project.Chat](t)(s.Fork(ctx, "anna", of.ID, first))
+		if next := fmt.Sprintf("One (%d)", i+3); made.Title != next {
+			t.Errorf("a fork of %q is called %q, not %q", of.Title, made.Title, next)
+		}
 	}
 	before := len(must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{})))
 	if _, err := s.Fork(ctx, "anna", c.ID, "nothing"); !errors.Is(err, project.ErrInvalid) {
@@ -343,7 +350,7 @@ func testTurns(t *testing.T, s *project.Store) {
 	if err := s.Holding(ctx, c.ID, "a/1", tell); !errors.Is(err, project.ErrNotHeld) || told != 0 {
 		t.Errorf("it tells of something %d times: %v", told, err)
 	}
-	if err := s.Note(ctx, "anna", c.ID, "a/1", func(a *project.About) { a.Title = "stale" }); !errors.Is(err, project.ErrNotHeld) {
+	if err := s.Note(ctx, "anna", c.ID, "a/1", func(a *project.Chat) { a.Title = "stale" }); !errors.Is(err, project.ErrNotHeld) {
 		t.Errorf("it notes something: %v", err)
 	}
 	if _, err := s.Accept(ctx, c.ID, "a/1", nil); !errors.Is(err, project.ErrNotHeld) {
@@ -367,7 +374,7 @@ func testTurns(t *testing.T, s *project.Store) {
 			t.Errorf("told %d times: %v", told, err)
 		}
 	}
-	if err := s.Note(ctx, "anna", c.ID, "b/1", func(a *project.About) { a.Title = "fresh" }); err != nil {
+	if err := s.Note(ctx, "anna", c.ID, "b/1", func(a *project.Chat) { a.Title = "fresh" }); err != nil {
 		t.Error(err)
 	}
 	if got := must[map[string]string](t)(s.Unsettled(ctx)); len(got) != 0 {
@@ -434,4 +441,69 @@ func testMany(t *testing.T, s *project.Store) {
 	if got := must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{Limit: 7})); len(got) != 7 {
 		t.Errorf("%d of 7 chats", len(got))
 	}
+}
+
+// canceling is keys that end a context when they are asked for the n-th time.
+type canceling struct {
+	*vault.Vault
+	left   int
+	cancel context.CancelFunc
+}
+
+func (c *canceling) Ring(ctx context.Context, person string) (*vault.Ring, error) {
+	if c.left--; c.left == 0 {
+		c.cancel()
+	}
+	return c.Vault.Ring(ctx, person)
+}
+
+// A fork whose client has gone is whole, or isn't there.
+func TestForkCanceled(t *testing.T) {
+	db := must[*store.DB](t)(store.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"), "", parts...))
+	t.Cleanup(func() { _ = db.Close() })
+	v := keysOf(t, db)
+	keys := &canceling{Vault: v}
+	s := project.New(db, keys, vfs.New(db, vfs.Limits{}), search.New(db, v, 0), piecesOf(t, db, v))
+	ctx := t.Context()
+	c := must[project.Chat](t)(s.NewChat(ctx, "anna", "", project.About{Title: "One"}))
+	l := must[*transcript.Log](t)(s.Open(ctx, "anna", c, transcript.Options{}, nil))
+	say(t, l, llm.RoleUser, "a question")
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for n := 1; n < 10; n++ {
+		gone, cancel := context.WithCancel(ctx)
+		keys.left, keys.cancel = n, cancel
+		fork, err := s.Fork(gone, "anna", c.ID, "")
+		cancel()
+		keys.left = 0
+		all := must[[]project.Chat](t)(s.Chats(ctx, "anna", project.Listing{}))
+		if err != nil {
+			failed++
+		} else if err := errors.Join(s.TrashChat(ctx, "anna", fork.ID, true), s.PurgeChat(ctx, "anna", fork.ID)); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]int{true: 1, false: 2}[err != nil]; len(all) != want {
+			t.Errorf("after %d keys: %d chats, %v", n, len(all), err)
+		}
+	}
+	if failed < 3 {
+		t.Errorf("%d forks failed", failed)
+	}
+}
+
+// A chat doesn't move into a project in the trash, where nobody sees it.
+func TestMoveIntoTrash(t *testing.T) {
+	storetest.Each(t, parts, func(t *testing.T, open func() *store.DB) {
+		ctx, s := t.Context(), fresh(t, open())
+		p := must[project.Project](t)(s.NewProject(ctx, "anna", project.Settings{Name: "P"}))
+		c := must[project.Chat](t)(s.NewChat(ctx, "anna", "", project.About{Title: "One"}))
+		if err := s.TrashProject(ctx, "anna", p.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.SetChat(ctx, "anna", c.ID, 0, p.ID, func(*project.About) error { return nil }); !errors.Is(err, project.ErrInvalid) || !strings.Contains(err.Error(), "restore it first") {
+			t.Errorf("moved: %v", err)
+		}
+	})
 }

@@ -170,8 +170,8 @@ func (s *Store) Leave(ctx context.Context, server string) error {
 	return err
 }
 
-// Note changes what stands around a chat, for its holder.
-func (s *Store) Note(ctx context.Context, person, id, holder string, change func(*About)) error {
+// Note changes what stands around a chat, for its holder. change is given the chat as it is by then.
+func (s *Store) Note(ctx context.Context, person, id, holder string, change func(*Chat)) error {
 	ring, err := s.keys.Ring(ctx, person)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (s *Store) Note(ctx context.Context, person, id, holder string, change func
 			return err
 		}
 		title := c.Title
-		change(&c.About)
+		change(&c)
 		if err := c.check(); err != nil {
 			return err
 		}
@@ -203,4 +203,10 @@ func (s *Store) Note(ctx context.Context, person, id, holder string, change func
 		}
 		return err
 	})
+}
+
+// Free takes a chat from a holder in whose hands nothing is done in it, wherever that is: it ends there.
+func Free(ctx context.Context, s *Store, id, holder string) error {
+	_, err := s.db.Exec(ctx, `UPDATE {chats} SET holder = '' WHERE id = ?1 AND holder = ?2 AND accepted <= settled`, id, holder)
+	return err
 }

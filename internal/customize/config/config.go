@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -515,5 +516,8 @@ var position = regexp.MustCompile(`^\[(\d+):(\d+)\] `)
 // lines, one of the form "line:column: what".
 func OneLine(err error) string {
 	first, _, _ := strings.Cut(err.Error(), "\n")
+	if wrong, ok := errors.AsType[*yaml.TypeError](err); ok && wrong.SrcType.Kind() == reflect.Map && wrong.DstType.Kind() == reflect.String {
+		first = position.FindString(first) + "this must be text, and its colon makes it a mapping: put it in quotes"
+	}
 	return position.ReplaceAllString(first, "$1:$2: ")
 }

@@ -95,10 +95,12 @@ type held struct {
 	holder   string
 	person   string
 	owner    string       // of the project
-	stale    atomic.Bool  // its project's keys were locked meanwhile
+	opened   project.Chat // as it was then
+	stale    atomic.Bool  // its project's keys were locked meanwhile, or what it was opened with has changed
 	mu       sync.Mutex   // of a turn that begins or has ended
 	ring     *vault.Ring  // while a turn runs
 	release  func()       // nil: none does
+	over     bool         // it ends, and no turn begins any more
 	accepted atomic.Int64 // the number of the last turn
 	settled  atomic.Int64 // and of the last that has ended
 }
@@ -412,7 +414,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	desk := session.NewDesk(session.DeskOptions{Wait: true})
 	leave := desk.Attend() // people will come: the model may ask them
 	defer leave()
-	h := &held{holder: c.server + "/" + rand.Text()[:10], person: person, owner: project.OwnerOf(&p)}
+	h := &held{holder: c.server + "/" + rand.Text()[:10], person: person, owner: project.OwnerOf(&p), opened: chat}
 	unsettled := false
 	s, err := c.o.Open(ctx, host.Chat{
 		Log: func(o transcript.Options) (*transcript.Log, error) {
@@ -519,18 +521,23 @@ func (c *Chats) note(person, id string, h *held, s *session.Session, feed sessio
 }
 
 func (c *Chats) noteOne(person, id string, h *held, s *session.Session, e session.Event) error {
-	var change func(a *project.About)
+	var change func(a *project.Chat)
 	switch e.Type {
 	case session.TitleChanged:
-		change = func(a *project.About) { a.Title = first(a.Title, e.Text) } // one that a person gave stays
+		change = func(a *project.Chat) { a.Title = first(a.Title, e.Text) } // one that a person gave stays
 	// What the session says is asked for before: it may wait for the database, as the change
 	// has others do.
 	case session.ModelChanged:
 		model := s.Stats().Model
-		change = func(a *project.About) { a.Model = model }
+		change = func(a *project.Chat) { a.Model = model }
 	case session.AgentSettled:
 		cost, words := s.Stats().Cost, firstWords(s.Log())
-		change = func(a *project.About) { a.Cost, a.Title = cost, first(a.Title, words) }
+		change = func(a *project.Chat) {
+			a.Cost, a.Title = cost, first(a.Title, words)
+			if a.Project != h.opened.Project || a.Instructions != h.opened.Instructions || a.Thinking != h.opened.Thinking {
+				h.stale.Store(true)
+			}
+		}
 	case session.AgentChanged:
 		if a, ok := e.Data.(*session.Agent); !ok || a.State != session.AgentIdle {
 			return nil
@@ -548,9 +555,12 @@ func (c *Chats) noteOne(person, id string, h *held, s *session.Session, e sessio
 		h.settled.Store(n)
 		project.Changed(c.o.Store, person)
 		c.wake()
-		if h.stale.Load() {
+		h.mu.Lock()
+		h.over = h.stale.Load() && h.accepted.Load() == n // else when the next turn has ended
+		if h.over {
 			c.working.Go(func() { c.End(c.ctx, id) })
 		}
+		h.mu.Unlock()
 	}
 	return err
 }

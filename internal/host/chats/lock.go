@@ -6,6 +6,7 @@ import (
 
 	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/internal/chat/vault"
+	"github.com/burin-dev/burin/session"
 )
 
 // A turn holds the keys of its person, who may lock them meanwhile. What is open of them in memory besides, chats in
@@ -42,6 +43,9 @@ func (h *held) let(n int64) {
 func (c *Chats) acceptWithin(ctx context.Context, id string, h *held, most *int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.over {
+		return limitError{errors.New("the chat is opened again, as something about it has changed: try again"), session.ErrOwnerGone}
+	}
 	ring, release, err := c.o.Keys.Hold(ctx, h.person)
 	if err != nil {
 		return err

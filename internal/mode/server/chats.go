@@ -240,8 +240,21 @@ func (s *Server) restore(trash func(ctx context.Context, person, id string, tras
 	}
 }
 
+// busy says that something is done in one of several chats, here or at another server.
+func busy(ctx context.Context, s *Server, chats ...string) (bool, error) {
+	open, err := s.o.Projects.Unsettled(ctx)
+	for _, id := range chats {
+		if s.o.Busy(id) || open[id] != "" && s.o.Moved(ctx, id) {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
 func (s *Server) trashChat(ctx context.Context, person, id string, trash bool) error {
-	if s.o.Busy(id) {
+	if is, err := busy(ctx, s, id); err != nil {
+		return err
+	} else if is {
 		return fmt.Errorf("%w: stop what is done in the chat first", session.ErrBusy)
 	}
 	if err := s.o.Projects.TrashChat(ctx, person, id, trash); err != nil {
@@ -260,7 +273,9 @@ func (s *Server) trashProject(ctx context.Context, person, id string, trash bool
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(chats, s.o.Busy) {
+	if is, err := busy(ctx, s, chats...); err != nil {
+		return err
+	} else if is {
 		return fmt.Errorf("%w: stop what is done in the project's chats first", session.ErrBusy)
 	}
 	if err := s.o.Projects.TrashProject(ctx, person, id, trash); err != nil {
@@ -330,7 +345,7 @@ func (s *Server) newChat(w http.ResponseWriter, r *http.Request) {
 			begun.Receipt = &receipt
 		}
 		if err != nil { // a chat that nothing was said in is nothing to keep
-			_ = s.o.Projects.TrashChat(r.Context(), person(r), c.ID, true)
+			_ = s.o.Projects.TrashChat(context.WithoutCancel(r.Context()), person(r), c.ID, true)
 			failed(w, err)
 			return
 		}
@@ -363,8 +378,12 @@ func (s *Server) setChat(w http.ResponseWriter, r *http.Request) {
 		failed(w, err)
 		return
 	}
-	if (fresh || moved) && !s.o.Busy(is.ID) { // a turn that runs goes on as it began
+	if (fresh || moved) && !s.o.Busy(is.ID) { // a turn that runs goes on as it began, and ends the chat then
+		holder, err := s.o.Projects.Holder(r.Context(), is.ID)
 		s.endChat(r.Context(), is.ID)
+		if err == nil {
+			_ = project.Free(r.Context(), s.o.Projects, is.ID, holder) // without it, another server ends the chat when it is idle
+		}
 	}
 	answer(w, http.StatusOK, is)
 }

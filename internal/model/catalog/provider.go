@@ -23,7 +23,7 @@ type Provider struct {
 type Own struct {
 	API, Address, Name, Icon string
 	Auth                     Auth
-	// Keyed says that the file names a key.
+	// Keyed says that the file names a key, or headers, which may have one: of the provider or of one of its models.
 	Keyed  bool
 	Models []string // their ids
 }
@@ -34,11 +34,20 @@ func (r *Registry) Own(id string) (Own, bool) {
 	if p == nil {
 		return Own{}, false
 	}
-	is := Own{API: string(p.API), Address: string(p.BaseURL), Name: p.Name, Icon: string(p.Icon), Auth: p.Auth, Keyed: p.APIKey != "" || p.APIKeyEnv != "" || len(p.Headers) > 0}
+	is := Own{API: string(p.API), Address: string(p.BaseURL), Name: p.Name, Icon: string(p.Icon), Auth: p.Auth, Keyed: p.APIKey != "" || p.APIKeyEnv != "" || headed(p.Headers, p.RequestTransform)}
 	for _, m := range p.Models {
 		is.Models = append(is.Models, m.ID)
+		is.Keyed = is.Keyed || headed(m.Headers, m.RequestTransform)
+	}
+	for _, o := range p.ModelOverrides {
+		is.Keyed = is.Keyed || headed(o.Headers, o.RequestTransform)
 	}
 	return is, true
+}
+
+// headed says that requests get headers.
+func headed(headers map[headerName]string, t *transformConfig) bool {
+	return len(headers) > 0 || t != nil && len(t.SetHeaders) > 0
 }
 
 // BuiltIn says whether burin knows a provider without models.yml.
