@@ -122,6 +122,8 @@ func reads(api llm.API) []llm.Modality {
 		return []llm.Modality{llm.ModalityText}
 	case llm.APICompletions: // mostly of servers that don't take PDFs
 		return []llm.Modality{llm.ModalityText, llm.ModalityImage}
+	case llm.APIGoogle:
+		return []llm.Modality{llm.ModalityText, llm.ModalityImage, llm.ModalityDocument, llm.ModalityAudio}
 	}
 	return []llm.Modality{llm.ModalityText, llm.ModalityImage, llm.ModalityDocument}
 }
