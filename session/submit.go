@@ -1,12 +1,14 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -561,14 +563,33 @@ func waitingOf(m *llm.Message, q *submitted) Waiting {
 	if q != nil {
 		w.ID, w.By, m = q.id, q.by, &q.typed
 	}
+	var files []string
 	for _, b := range m.Content {
-		if t, ok := b.(llm.Text); ok && w.Text == "" {
+		t, ok := b.(llm.Text)
+		name, file := attachedFile(t.Text)
+		switch {
+		case file:
+			files = append(files, name)
+			w.Attached++
+		case ok && w.Text == "":
 			w.Text = t.Text
-		} else {
+		default:
 			w.Attached++
 		}
 	}
+	w.Text = cmp.Or(w.Text, strings.Join(files, ", "))
 	return w
+}
+
+// attachedFile is the name of the file that a text is, from <file path="…"> to </file>.
+func attachedFile(text string) (name string, ok bool) {
+	quoted, ok := strings.CutPrefix(text, "<file path=")
+	if !ok || !strings.HasSuffix(strings.TrimRight(text, "\n"), "\n</file>") {
+		return "", false
+	}
+	head, _, _ := strings.Cut(quoted, ">\n")
+	name, err := strconv.Unquote(head)
+	return name, err == nil
 }
 
 // takeBack removes and returns the queued messages, as the user wrote them.

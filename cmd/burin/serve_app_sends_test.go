@@ -108,7 +108,92 @@ func TestServeAppSends(t *testing.T) {
 	b.Until(`document.querySelector('.go.stop')`)
 	brain.free()
 	b.Until(heard + ` === 'Answer'`)
+	v.keepsFiles(brain)
+	v.leavesTheEnd(brain)
 	v.quiet("sends")
+}
+
+// keepsFiles checks that an attached text is a file in the message, in an edit, which survives a reload, and in what is taken back
+// from the queue, as it is when the answer is stopped.
+func (v *appVisit) keepsFiles(brain *brain) {
+	b, t := v.b, v.t
+	t.Helper()
+	attaches := func() {
+		b.Eval(`(() => { const data = new DataTransfer(); data.items.add(new File(['The word is okapi.'], 'plan.txt')); document.querySelector('textarea').dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true})); })()`, nil)
+		b.Until(`document.querySelector('.files')?.innerText.includes('plan.txt')`)
+	}
+	read := func() string {
+		all := brain.srv.Requests()
+		return textsOf(all[len(all)-1].Messages[len(all[len(all)-1].Messages)-1:])
+	}
+	const calm = ` && !document.querySelector('[aria-busy=true], .go.stop')`
+	attaches()
+	v.sends("say read it")
+	b.Until(`document.querySelectorAll('.answer').length === 5` + calm)
+	const newest = `[...document.querySelectorAll('.prompt')].at(-1)`
+	b.Until(newest + `.querySelector('.part')?.innerText.includes('plan.txt') && ` + newest + `.querySelector('.bubble').innerText === 'say read it'`)
+	if got := read(); !strings.Contains(got, "The word is okapi.") {
+		t.Errorf("the model read %q", got)
+	}
+	b.Press("ArrowUp")
+	const editing = `document.querySelector('.editing') && document.querySelector('.files')?.innerText.includes('plan.txt') && document.querySelector('textarea').value === `
+	b.Until(editing + `'say read it'`)
+	b.Write(" again")
+	b.Until(editing + `'say read it again'`)
+	b.Open(v.c.url + v.at())
+	b.Until(editing + `'say read it again'`)
+	b.Eval(`document.querySelector('.go').click()`, nil)
+	b.Until(newest + `?.querySelector('.bubble').innerText === 'say read it again' && ` + newest + `.querySelector('.part')?.innerText.includes('plan.txt') && !document.querySelector('.editing')` + calm)
+	if got := read(); !strings.Contains(got, "The word is okapi.") || strings.Count(got, "<file") != 1 {
+		t.Errorf("the model read %q", got)
+	}
+
+	v.sends("gate say first")
+	b.Until(`document.querySelector('.go.stop')`)
+	attaches()
+	v.writes("say second")
+	b.Until(`[...document.querySelectorAll('.composer .button')].some((e) => e.innerText.includes('Queue'))`)
+	b.Eval(`[...document.querySelectorAll('.composer .button')].find((e) => e.innerText.includes('Queue')).click()`, nil)
+	b.Until(`document.querySelector('.waiting')?.innerText.includes('second') && document.querySelector('textarea').value === ''`)
+	b.Eval(`document.querySelector('.go.stop').click()`, nil)
+	b.Until(`!document.querySelector('.waiting') && document.querySelector('textarea').value === 'say second' && document.querySelector('.files')?.innerText.includes('plan.txt') && !document.querySelector('.composer .row .button')` + calm) // which is there to queue
+	brain.free()
+	b.Eval(`document.querySelector('.go').click()`, nil)
+	b.Until(newest + `.innerText.includes('plan.txt') && document.querySelector('main').innerText.includes('second')` + calm)
+	if got := read(); !strings.Contains(got, "The word is okapi.") || !strings.Contains(got, "say second") {
+		t.Errorf("the model read %q", got)
+	}
+}
+
+// leavesTheEnd checks that a page which is scrolled up a little doesn't follow the answer, and that the list of models opens by its
+// key with all of them, and gives the focus back.
+func (v *appVisit) leavesTheEnd(brain *brain) {
+	b := v.b
+	v.t.Helper()
+	const left = `(() => { const s = document.querySelector('.scroller'); return s.scrollHeight - s.scrollTop - s.clientHeight; })()`
+	v.sends("say " + strings.Repeat("A line of many words that fills the page. ", 100))
+	b.Until(`document.querySelectorAll('.answer').length > 0 && document.querySelector('.scroller').scrollHeight > 1200 && !document.querySelector('[aria-busy=true], .go.stop') && ` + left + ` < 2`)
+	v.sends("gate say " + strings.Repeat("one more ", 200))
+	b.Until(`document.querySelector('.after .dots') && ` + left + ` < 2`)
+	b.Eval(`(document.querySelector('.scroller').scrollTop -= 20, new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(0)))))`, nil)
+	brain.free()
+	b.Until(`[...document.querySelectorAll('.answer')].at(-1).innerText.includes('one more') && ` + left + ` > 20 && document.querySelector('.latest')`)
+	b.Eval(`document.querySelector('.latest').click()`, nil)
+	b.Until(left + ` < 2 && !document.querySelector('.latest')`)
+
+	models := func() {
+		b.Eval(`(document.querySelector('textarea').focus(), document.querySelector('textarea').dispatchEvent(new KeyboardEvent('keydown', {key: 'M', ctrlKey: true, shiftKey: true, bubbles: true, cancelable: true})))`, nil)
+		b.Until(`document.activeElement.matches('.picker input') && document.activeElement.value === '' && document.querySelectorAll('.picker [role=option]').length > 1`)
+	}
+	models()
+	b.Write("two")
+	b.Until(`document.querySelectorAll('.picker [role=option]').length === 1`)
+	b.Press("Escape")
+	b.Until(`!document.querySelector('.picker .menu') && document.activeElement.matches('textarea')`)
+	models()
+	b.Write("two")
+	b.Press("Enter")
+	b.Until(`document.querySelector('.picker .chip').innerText === 'two' && document.activeElement.matches('textarea')`)
 }
 
 // A chat has an outline until it is read, sources stand below the answer that cites them, and the look is that of the

@@ -1,7 +1,7 @@
 /** What a coding session says, as the page shows it: items, made of the entries of its transcript. */
 
 import type { Execution } from "../api/schema";
-import { partsOf, pictureOf, textOf, type Entry, type Part, type Said } from "../state/messages";
+import { partsOf, pictureOf, textOf, writtenOf, type Entry, type Part, type Said } from "../state/messages";
 
 export interface CodingEntry extends Entry {
   execution?: Execution;
@@ -51,9 +51,9 @@ type Result = Said & { details?: Details };
 const SUMMARY = 100_000; // characters of a summary that are shown
 const PICTURES = 50; // of one message that are shown
 
-/** filesOf are the pictures and documents of a message. */
+/** filesOf are the pictures, documents and texts of a message. */
 export function filesOf(m: Said): Part[] {
-  return partsOf(m).filter((p) => p.type === "image" || p.type === "document").slice(0, PICTURES);
+  return writtenOf(m).parts.slice(0, PICTURES);
 }
 
 /** answerItems gives the items of an answer. */
@@ -96,7 +96,7 @@ export function items(entries: CodingEntry[], running: Map<string, CodingCall>, 
     } else if (e.type === "compaction" || e.type === "branch_summary") {
       out.push({ t: "notice", id: e.id, text: e.type === "compaction" ? words.compacted : words.branch, summary: e.summary?.slice(0, SUMMARY) ?? "" });
     } else if (e.message?.role === "user") {
-      out.push({ t: "prompt", id: e.id, text: textOf(e.message), parts: filesOf(e.message) });
+      out.push({ t: "prompt", id: e.id, text: writtenOf(e.message).text, parts: filesOf(e.message) });
     } else if (e.message?.role === "assistant") {
       out.push(...answerItems(e.id, e.message, results, running));
       const { stopReason, errorMessage } = e.message;

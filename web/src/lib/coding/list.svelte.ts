@@ -65,7 +65,7 @@ export class Sessions {
   async look() {
     if (document.hidden) return;
     try {
-      const all = ((await this.client.call("GET /v1/machines")) ?? []).map((m) => ({ ...m, sessions: [...(m.sessions ?? [])].sort(byState).slice(0, 20) }));
+      const all = ((await this.client.call("GET /v1/machines")) ?? []).map((m) => ({ ...m, sessions: (m.sessions ?? []).map(named).sort(byState).slice(0, 20) }));
       if (JSON.stringify(all) !== JSON.stringify(this.others)) this.others = all;
     } catch {
       // The next one may work.
@@ -74,7 +74,7 @@ export class Sessions {
 
   private async read() {
     try {
-      const all = (await this.client.call("GET /v1/sessions", { query: { limit: 200 } })) ?? [];
+      const all = ((await this.client.call("GET /v1/sessions", { query: { limit: 200 } })) ?? []).map(named);
       if (JSON.stringify(all) !== JSON.stringify(this.all)) this.all = all;
       this.ready = true;
     } catch {
@@ -82,6 +82,9 @@ export class Sessions {
     }
   }
 }
+
+/** named is a session without the id that lists have in place of a title. */
+const named = <T extends { id: string; title: string }>(s: T): T => (s.title === s.id ? { ...s, title: "" } : s);
 
 /** nameOf is the last part of a folder's path. */
 export function nameOf(folder: string): string {

@@ -6,7 +6,7 @@ import type { Message } from "../api/source";
 import type { Follows } from "../api/stream";
 import { c } from "../i18n/coding";
 import { Drawing } from "../state/drawing";
-import { textOf, Tree, type Part, type Said } from "../state/messages";
+import { takenBack, textOf, Tree, writtenOf, type Part, type Said } from "../state/messages";
 import { KEEP, Work, type PlanOption } from "./work.svelte";
 import { answerItems, filesOf, items, type CodingCall, type CodingEntry, type Details, type Item } from "./items";
 
@@ -247,7 +247,7 @@ export class Session {
     this.drawing.stop();
     this.pieces = [];
     if (m.role === "assistant") this.live = undefined;
-    if (m.role === "user") this.sending = this.sending.filter((s) => s.text !== textOf(m));
+    if (m.role === "user") this.sending = this.sending.filter((s) => s.text !== writtenOf(m).text);
     if (!id || this.entries.has(id)) return;
     if (m.role !== "user" && m.role !== "assistant" && m.role !== "toolResult") return;
     this.entries = new Map(this.entries).set(id, { type: "message", id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
@@ -309,7 +309,7 @@ export class Session {
         entries.set(entry.id, e.execution ? { ...entry, execution: e.execution } : entry);
       }
     }
-    const arrived = missing.flatMap((id) => entries.get(id)?.message ?? []).filter((m) => m.role === "user").map(textOf);
+    const arrived = missing.flatMap((id) => entries.get(id)?.message ?? []).filter((m) => m.role === "user").map((m) => writtenOf(m).text);
     if (arrived.length > 0) this.sending = this.sending.filter((s) => !arrived.includes(s.text));
     this.entries = entries;
     this.earlier = from > 0;
@@ -404,9 +404,9 @@ export class Session {
     this.follower.follow(this.id, this.id);
   }
 
-  async takeBack(): Promise<string> {
+  async takeBack(): Promise<{ text: string; parts: Part[] }> {
     const all = (await this.client.call("POST /v1/sessions/{id}/take_back", { id: this.id })) as { message: Said }[] | null;
-    return (all ?? []).map((i) => textOf(i.message)).join("\n\n");
+    return takenBack(all ?? []);
   }
 
   async answer(q: Question, reply: Reply) {

@@ -47,6 +47,9 @@ export async function speak(): Promise<void> {
   }
 }
 
+/** mod is what the key for commands is called on this keyboard. */
+export const mod = (): string => (/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘" : language === "de" ? "Strg" : "Ctrl");
+
 /** locale is in what dates and numbers are written: the browser's where it has the language of the app. */
 export const locale = (): string => navigator.languages.find((l) => l.toLowerCase().split("-")[0] === language) ?? language;
 

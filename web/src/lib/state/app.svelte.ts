@@ -354,7 +354,9 @@ export class App {
     const toast: Toast = { id: ++this.toastID, text };
     if (undo) toast.undo = undo;
     if (label) toast.label = label;
-    this.toasts = [...this.toasts.slice(-2), toast];
+    // The same news isn't told twice; what can be undone is something else each time.
+    const others = this.toasts.filter((x) => x.text !== text || (x.undo && !stays));
+    this.toasts = [...others.slice(-2), toast];
     if (!stays) setTimeout(() => this.hush(toast.id), 8000);
   }
 

@@ -6,7 +6,7 @@ import type { Follows } from "../api/stream";
 import type { Agent, Chat, Facts, Input, Node, Question, Queued, Reply } from "../api/schema";
 import { t } from "../i18n";
 import { Drawing } from "./drawing";
-import { add, busyWith, minionsOf, partsOf, stubs, textOf, Tree, turns, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
+import { add, busyWith, minionsOf, partsOf, sendable, stubs, takenBack, textOf, Tree, turns, writtenOf, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
 
 const PAGE = 100; // entries that are read at a time
 const AROUND = 25; // turns that are read before and after those that are shown
@@ -386,7 +386,7 @@ export class Open {
     this.drawing.stop();
     this.pieces = [];
     if (m.role === "assistant") this.live = undefined;
-    if (m.role === "user") this.sending = this.sending.filter((s) => s.id !== turn && s.text !== textOf(m));
+    if (m.role === "user") this.sending = this.sending.filter((s) => s.id !== turn && s.text !== writtenOf(m).text);
     if (!id || this.entries.has(id)) return;
     if (this.tree.has(id)) {
       // It was written between the questions for the leaf and for the tree.
@@ -499,7 +499,7 @@ export class Open {
 
   /** edit sends a message in place of an earlier one, which stays on a branch of its own. */
   async edit(id: string, text: string, parts: Part[]) {
-    const whole = await Promise.all(parts.map((p) => (p.url?.startsWith("/v1/") ? this.client.picture(p.url, p) : p)));
+    const whole = await Promise.all(parts.map((p) => (p.url?.startsWith("/v1/") ? this.client.picture(p.url, p) : sendable(p))));
     await this.move(id);
     await this.send(text, whole);
   }
@@ -539,10 +539,10 @@ export class Open {
     await this.client.call("POST /v1/sessions/{id}/abort", { id: this.id });
   }
 
-  /** takeBack empties the queue, and gives the text of what waited. */
-  async takeBack(): Promise<string> {
+  /** takeBack empties the queue, and gives what waited. */
+  async takeBack(): Promise<{ text: string; parts: Part[] }> {
     const all = (await this.client.call("POST /v1/sessions/{id}/take_back", { id: this.id })) as { message: Said }[] | null;
-    return (all ?? []).map((i) => textOf(i.message)).join("\n\n");
+    return takenBack(all ?? []);
   }
 
   async answer(q: Question, reply: Reply) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { argumentText, busyWith, stubs, Tree, turns, type Entry } from "./messages";
+import { argumentText, busyWith, sendable, stubs, takenBack, Tree, turns, writtenOf, type Entry } from "./messages";
 
 const node = (id: string, role: string, parent = -1) => ({ id, role, parent, type: role === "" ? "compaction" : "message", name: "", label: "" });
 
@@ -36,4 +36,22 @@ it("a call shows what its agents do, the ones that it doesn't name yet, too", ()
   const call = { id: "c", name: "task", arguments: {}, agents: [agent] };
   expect(busyWith(call, { ...agent, name: "a", cost: 1, now: "read draft.txt" }).agents).toEqual([{ ...agent, cost: 1, now: "read draft.txt" }]);
   expect(busyWith(call, { ...agent, id: "b", now: "" }).agents?.map((a) => a.id)).toEqual(["a", "b"]);
+});
+
+describe("what a person wrote", () => {
+  const file = { type: "text", text: '<file path="a \\"b\\".txt">\nhello\n</file>\nworld\n</file>' };
+  const picture = { type: "image", data: "AA==", mimeType: "image/png" };
+
+  it("stands apart from what is attached", () => {
+    expect(writtenOf({ role: "user", content: [picture, file, { type: "text", text: "look" }] })).toEqual({ text: "look", parts: [picture, { ...file, name: 'a "b".txt' }] });
+    expect(writtenOf({ role: "user", content: 'see <file path="a">\nb\n</file>' })).toEqual({ text: 'see <file path="a">\nb\n</file>', parts: [] });
+    const [turn] = turns([{ type: "message", id: "1", parentId: null, timestamp: "", message: { role: "user", content: [file, { type: "text", text: "look" }] } }], new Tree(), "");
+    expect(turn).toMatchObject({ text: "look", parts: [{ name: 'a "b".txt' }] });
+  });
+
+  it("is sent again as it was", () => {
+    const back = takenBack([{ message: { role: "user", content: [file, { type: "text", text: "one" }] } }, { message: { role: "user", content: [picture, { type: "text", text: "two" }] } }]);
+    expect(back.text).toBe("one\n\ntwo");
+    expect(back.parts.map(sendable)).toEqual([file, picture]);
+  });
 });

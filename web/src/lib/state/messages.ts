@@ -155,6 +155,39 @@ export function textOf(m: Said): string {
     .join("\n\n");
 }
 
+/** attachedText is the file in a block of a prompt: an attached text is sent as <file path="…"> to </file>. */
+function attachedText(p: Part): Part | undefined {
+  const name = p.type === "text" ? /^<file path=("(?:[^"\\\n]|\\.)*")>\n[^]*\n<\/file>\n?$/.exec(p.text ?? "")?.[1] : undefined;
+  if (!name) return undefined;
+  try {
+    return { ...p, name: JSON.parse(name) as string };
+  } catch {
+    return { ...p, name: name.slice(1, -1) };
+  }
+}
+
+/** writtenOf is what a person wrote in a message, and what is attached to it. */
+export function writtenOf(m: Said): { text: string; parts: Part[] } {
+  const text: string[] = [];
+  const parts: Part[] = [];
+  for (const p of partsOf(m)) {
+    const file = attachedText(p);
+    if (file) parts.push(file);
+    else if (p.type === "image" || p.type === "document") parts.push(p);
+    else if (p.type === "text" && p.text) text.push(p.text);
+  }
+  return { text: text.join("\n\n"), parts };
+}
+
+/** sendable is a part as it is sent: the name of an attached text is in the text. */
+export const sendable = ({ name, ...p }: Part): Part => (p.type === "text" || p.url?.startsWith("attachment:") || name === undefined ? p : { ...p, name });
+
+/** takenBack is what waited for the model, as it goes back into the field. */
+export function takenBack(all: { message: Said }[]): { text: string; parts: Part[] } {
+  const each = all.map((i) => writtenOf(i.message));
+  return { text: each.map((w) => w.text).filter(Boolean).join("\n\n"), parts: each.flatMap((w) => w.parts) };
+}
+
 /** pictureOf is an address at which the page can show a picture of a message. */
 export function pictureOf(p: Part): string | undefined {
   if (p.type !== "image") return undefined;
@@ -317,7 +350,7 @@ export function turns(entries: Entry[], tree: Tree, compacted: string): Turn[] {
     const m = e.message;
     if (!m) continue;
     if (m.role === "user") {
-      const prompt: Prompt = { kind: "prompt", id: e.id, text: textOf(m), parts: partsOf(m).filter((p) => p.type === "image" || p.type === "document"), at: e.timestamp };
+      const prompt: Prompt = { kind: "prompt", id: e.id, ...writtenOf(m), at: e.timestamp };
       const versions = tree.versions(e.id);
       if (versions) prompt.versions = versions;
       out.push(prompt);

@@ -32,6 +32,7 @@ export function forget() {
   navigator.serviceWorker?.controller?.postMessage("forget");
   try {
     for (const key of Object.keys(localStorage)) if (key.startsWith("draft:") || key === "folders") localStorage.removeItem(key);
+    for (const key of Object.keys(sessionStorage)) if (key.startsWith("edit:")) sessionStorage.removeItem(key);
   } catch {
     // Then there are none.
   }
