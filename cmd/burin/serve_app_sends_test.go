@@ -129,7 +129,7 @@ func (v *appVisit) keepsFiles(brain *brain) {
 	const calm = ` && !document.querySelector('[aria-busy=true], .go.stop')`
 	attaches()
 	v.sends("say read it")
-	b.Until(`document.querySelectorAll('.answer').length === 5` + calm)
+	b.Until(`document.querySelectorAll('.answer').length === 6` + calm)
 	const newest = `[...document.querySelectorAll('.prompt')].at(-1)`
 	b.Until(newest + `.querySelector('.part')?.innerText.includes('plan.txt') && ` + newest + `.querySelector('.bubble').innerText === 'say read it'`)
 	if got := read(); !strings.Contains(got, "The word is okapi.") {
