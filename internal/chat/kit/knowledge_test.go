@@ -83,7 +83,7 @@ func TestKnowledgeFits(t *testing.T) {
 	first, said := k.send(100_000, one)
 	for _, want := range []string{
 		"\n\n<knowledge path=\"/knowledge/a/open.txt\">\nOpen from 9 to 5.\nClosed on Mondays.\n</knowledge>\n\n<knowledge path=\"/knowledge/b.md\">\n# Fees\n\nA late return costs 3 francs.\n</knowledge>",
-		"Not read: /knowledge/cat.png: it is a picture.", "Not read: /knowledge/empty.md: there is no text in it.", "Not read: /knowledge/broken.pdf: ",
+		"\n\n/knowledge/cat.png: not read: it is a picture.", "/knowledge/empty.md: not read: there is no text in it.", "/knowledge/broken.pdf: not read: ",
 	} {
 		if !strings.Contains(first, want) {
 			t.Errorf("it lacks %q:\n%s", want, first)

@@ -1,9 +1,7 @@
 package kit
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -39,17 +37,16 @@ func newIndex(text string) index {
 	x := index{passages: split(text), terms: map[string][]posting{}}
 	for i := range x.passages {
 		p := &x.passages[i]
-		count := func(word string) {
+		search.Words(p.above+"\n"+text[p.from:p.to], func(w string) {
+			w = stem(w)
 			p.words++
-			all := x.terms[word]
+			all := x.terms[w]
 			if n := len(all); n > 0 && int(all[n-1].passage) == i {
 				all[n-1].times++
 				return
 			}
-			x.terms[word] = append(all, posting{int32(i), 1})
-		}
-		search.Words(text[p.from:p.to], func(w string) { count(stem(w)) })
-		search.Words(p.above, func(w string) { count(stem(w)) })
+			x.terms[w] = append(all, posting{int32(i), 1})
+		})
 		x.words += p.words
 	}
 	return x
@@ -177,34 +174,39 @@ func rank(books []*book, asked, before string) (best []hit) {
 		total += len(b.found.passages)
 		words += b.found.words
 	}
-	weights := map[string]float64{}
-	var order []string // sums are the same each time
+	type word struct {
+		stem   string
+		weight float64
+	}
+	var wanted []word
 	for i, text := range []string{asked, before} {
-		weight := []float64{1, beforeShare}[i]
 		search.Words(strings.ToValidUTF8(text[:min(len(text), maxAsked)], ""), func(w string) {
 			if strings.Contains(common, " "+w+" ") {
 				return
 			}
-			if w = stem(w); weights[w] == 0 {
-				weights[w] = weight
-				order = append(order, w)
+			w = stem(w)
+			for _, has := range wanted {
+				if has.stem == w {
+					return
+				}
 			}
+			wanted = append(wanted, word{w, []float64{1, beforeShare}[i]})
 		})
 	}
 	const k, b = 1.2, 0.75
 	mean := float64(words) / float64(max(1, total))
 	scores := make([][]float64, len(books))
-	for _, w := range order {
+	for _, w := range wanted {
 		in := 0
 		for _, bk := range books {
-			in += len(bk.found.terms[w])
+			in += len(bk.found.terms[w.stem])
 		}
 		if in == 0 || total > 20 && in*2 > total {
 			continue
 		}
-		idf := weights[w] * math.Log(1+(float64(total-in)+.5)/(float64(in)+.5))
+		idf := w.weight * math.Log(1+(float64(total-in)+.5)/(float64(in)+.5))
 		for i, bk := range books {
-			for _, p := range bk.found.terms[w] {
+			for _, p := range bk.found.terms[w.stem] {
 				if scores[i] == nil {
 					scores[i] = make([]float64, len(bk.found.passages))
 				}
@@ -217,18 +219,29 @@ func rank(books []*book, asked, before string) (best []hit) {
 	for i, of := range scores {
 		for j, score := range of {
 			if score > 0 {
-				best = append(best, hit{i, j, score})
+				best = insert(best, hit{i, j, score})
 			}
 		}
 	}
-	slices.SortFunc(best, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), a.book-b.book, a.passage-b.passage)
-	})
-	best = best[:min(len(best), maxPassages)]
 	for i, h := range best {
 		if h.score < best[0].score*nearBest {
 			return best[:i]
 		}
+	}
+	return best
+}
+
+// insert puts a hit among the best, which are in order.
+func insert(best []hit, h hit) []hit {
+	if len(best) == maxPassages {
+		if h.score <= best[len(best)-1].score {
+			return best
+		}
+		best = best[:len(best)-1]
+	}
+	best = append(best, h)
+	for i := len(best) - 1; i > 0 && best[i].score > best[i-1].score; i-- {
+		best[i], best[i-1] = best[i-1], best[i]
 	}
 	return best
 }
