@@ -123,8 +123,8 @@ func spokenIn(r *llm.Request) (n int, key string) {
 			n = i + 1
 		}
 	}
-	if key = fmt.Sprint(n); n > 0 {
-		key += " " + r.Messages[n-1].Time.String()
+	if n > 0 {
+		key = fmt.Sprint(n, r.Messages[n-1].Time)
 	}
 	return n, key
 }
@@ -139,7 +139,7 @@ func (s *shelf) add(ctx context.Context, purpose string, r *llm.Request) error {
 	if r.Model != nil && r.Model.ContextWindow > 0 {
 		window = r.Model.ContextWindow
 	}
-	key += fmt.Sprint(" ", window)
+	key = fmt.Sprint(key, window)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.made || key != s.last {
@@ -159,15 +159,15 @@ func (s *shelf) add(ctx context.Context, purpose string, r *llm.Request) error {
 // join implements a [session.RequestInterceptor]: it puts the passages behind the last message of the person, when that has the
 // form of the project. Messages before it are as they always were, so that the provider's cache holds up to there.
 func (s *shelf) join(_ context.Context, purpose string, r *llm.Request) error {
-	n, _ := spokenIn(r)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if purpose != session.ForTurn && purpose != session.ForRetry || n == 0 || s.beside == "" {
+	beside := s.beside
+	s.mu.Unlock()
+	n, _ := spokenIn(r)
+	if purpose != session.ForTurn && purpose != session.ForRetry || n == 0 || beside == "" {
 		return nil
 	}
-	r.Messages = slices.Clone(r.Messages)
 	m := &r.Messages[n-1]
-	m.Content = append(slices.Clip(m.Content), llm.Text{Text: s.beside})
+	m.Content = append(slices.Clip(m.Content), llm.Text{Text: beside})
 	return nil
 }
 
@@ -196,7 +196,7 @@ func (s *shelf) read(ctx context.Context) (sources []*source, left int, err erro
 		}
 		if size += len(b.text); size > maxKnown {
 			size -= len(b.text)
-			b = &book{wrong: fmt.Sprintf("the texts of %s are more than %d MB with it", knowledge, maxKnown>>20)}
+			b = &book{wrong: "the texts of /knowledge are more than 8 MB with it"}
 		}
 		sources = append(sources, &source{b, info.Path, sizeOf(*info)})
 	}
@@ -211,7 +211,7 @@ func (s *shelf) open(ctx context.Context, info *vfs.Info, start time.Time) (*boo
 	}
 	switch {
 	case info.Size > maxSource:
-		return &book{wrong: fmt.Sprintf("it is larger than %d MB", maxSource>>20)}, nil
+		return &book{wrong: "it is larger than 32 MB"}, nil
 	case s.now().Sub(start) > maxReading:
 		return &book{wrong: "it is read with the next message: there are many new files"}, nil
 	}
@@ -280,7 +280,7 @@ func (s *shelf) tell(sources []*source, left, window int, said []llm.Message) (s
 	} else {
 		b.WriteString(" They are too long to stand here: the passages that match a message of the user best come with it.")
 		if s.reads {
-			b.WriteString(" Search and read the files with your tools for what the passages leave open.")
+			b.WriteString(" Read the files with your tools for the rest.")
 		}
 		b.WriteString("\n\n<files>\n")
 		for i, f := range sources {
@@ -382,11 +382,11 @@ func passagesFor(sources []*source, said []llm.Message) string {
 		p := &f.found.passages[h.passage]
 		under := ""
 		if p.above != "" {
-			under = fmt.Sprintf(" under=\"%s\"", html.EscapeString(p.above))
+			under = ` under="` + html.EscapeString(p.above) + `"`
 		}
 		fmt.Fprintf(&b, "\n<passage path=\"%s\" line=\"%d\"%s>\n%s\n</passage>\n", html.EscapeString(f.path), p.line, under, material(strings.Trim(f.text[p.from:p.to], "\n")))
 	}
-	if b.Len() == 0 {
+	if len(kept) == 0 {
 		return ""
 	}
 	return "<passages>\nThese passages of the files in /knowledge match the message. The user didn't write them.\n" + b.String() + "</passages>"

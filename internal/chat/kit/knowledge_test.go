@@ -146,7 +146,7 @@ func TestKnowledgePassages(t *testing.T) {
 		"visitors of the reading room":                                      "", // words that stand nearly everywhere
 	} {
 		system, said := k.ask(8000, question)
-		if !strings.Contains(system, "Search and read the files") || !strings.Contains(system, "\n/knowledge/a.md (") || !strings.Contains(system, "): Guide to the house\n") || strings.Contains(system, "quagga") {
+		if !strings.Contains(system, "Read the files with your tools") || !strings.Contains(system, "\n/knowledge/a.md (") || !strings.Contains(system, "): Guide to the house\n") || strings.Contains(system, "quagga") {
 			t.Errorf("%s: it was told\n%s", question, system)
 		}
 		added, ok := strings.CutPrefix(said, question)

@@ -163,8 +163,8 @@ type hit struct {
 }
 
 // common are words that say nothing of what is asked, folded.
-const common = " a an and are as at be but by can could did do does for from give go had has have he her his how i if in into is it its just list make may me more my no not of on one or our please she show so some tell than thank thanks that the their them then there these they this to up us use was we were what when where which who why will with would you your" +
-	" aber alle als also am an auch auf aus bei bin bis bitte da danke dann das dass dein dem den der des die dies diese dieser doch du ein eine einem einen einer eines er es etwas fur gibt habe haben hat ich ihr im in ist ja kann kannst kein keine man mein mir mit nach nicht noch nur oder ohne schon sein sich sie sind so soll uber um und uns unser vom von vor war was welche welcher wenn wer werden wie wir wird wo zu zum zur "
+const common = " a an and are as at be but by can could did do does for from had has have he her his how i if in into is it its may me my no not of on one or please she so some tell thank thanks that the their them then there these they this to use was we were what when where which who why will with would you your" +
+	" aber alle als am an auch auf aus bei bitte da danke dann das dass dein dem den der des die dies diese dieser du ein eine einem einen einer er es etwas fur gibt haben hat ich ihr im in ist ja kann kannst kein keine man mein mir mit nach nicht noch nur sein sie sind so uber um und unser vom von war was welche welcher wer werden wie wir wird wo zu zum zur "
 
 // rank gives the passages that fit a question best, the best first, by BM25. A word that stands in over half of many passages
 // tells nothing, whatever the language is.
@@ -179,7 +179,8 @@ func rank(books []*book, asked, before string) (best []hit) {
 		weight float64
 	}
 	var wanted []word
-	for i, text := range []string{asked, before} {
+	weight := 1.0
+	for _, text := range []string{asked, before} {
 		search.Words(strings.ToValidUTF8(text[:min(len(text), maxAsked)], ""), func(w string) {
 			if strings.Contains(common, " "+w+" ") {
 				return
@@ -190,8 +191,9 @@ func rank(books []*book, asked, before string) (best []hit) {
 					return
 				}
 			}
-			wanted = append(wanted, word{w, []float64{1, beforeShare}[i]})
+			wanted = append(wanted, word{w, weight})
 		})
+		weight = beforeShare
 	}
 	const k, b = 1.2, 0.75
 	mean := float64(words) / float64(max(1, total))
