@@ -75,6 +75,10 @@ func split(text string) (all []passage) {
 	var heads [6]string
 	from, fromLine, line, above, bare := 0, 1, 1, "", true // bare: there are only headings yet
 	end := func(at int) {
+		for from < at && text[from] == '\n' {
+			from++
+			fromLine++
+		}
 		if strings.TrimSpace(text[from:at]) != "" {
 			all = append(all, passage{from: from, to: at, line: fromLine, above: above})
 		}
