@@ -81,6 +81,11 @@ func TestServeAppProject(t *testing.T) {
 				tools["minion"]["return"] != "deferred" || tools["minion"]["instructions"] != "Be quick." || fmt.Sprint(tools["checkpoint"]["keep"]) != "[memory]" {
 				t.Errorf("the project has %v", tools)
 			}
+			for range 2 { // the folder is made, and then it is there
+				b.Open(settings)
+				v.presses("#tools ~ ul a", "Open the folder")
+				b.Until(`location.hash === '#/knowledge' && document.body.innerHTML.includes('All chats know what is here')`)
+			}
 
 			b.Open(v.c.url + "/p/" + made.ID)
 			b.Until(`document.querySelector('textarea')`)

@@ -36,7 +36,7 @@ func TestServeTools(t *testing.T) {
 	var p struct{ ID string }
 	c.must(http.StatusCreated, "POST", "/v1/projects", map[string]any{"name": "Book"}, &p)
 	at := "/v1/projects/" + p.ID
-	if got := c.toolsOf(p.ID); len(got) != 6 || got["filesystem"] == nil || got["memory"] != nil {
+	if got := c.toolsOf(p.ID); len(got) != 7 || got["filesystem"] == nil || got["memory"] != nil {
 		t.Errorf("a new project has %v", got)
 	}
 	c.begin(p.ID, "say hello")
@@ -77,7 +77,7 @@ func TestServeTools(t *testing.T) {
 		t.Errorf("in the next chat the model was told %q", system)
 	}
 	c.must(http.StatusOK, "PATCH", at, map[string]any{"tools": nil}, nil)
-	if got := c.toolsOf(p.ID); len(got) != 6 || got["web"] == nil {
+	if got := c.toolsOf(p.ID); len(got) != 7 || got["web"] == nil {
 		t.Errorf("with the standard it has %v", got)
 	}
 	c.end()

@@ -1,4 +1,4 @@
-// Package kit makes the tools that chats of projects have beyond those of every session: memory,
+// Package kit makes the tools that chats of projects have beyond those of every session: memory, knowledge,
 // JavaScript, sketchbook, checkpoint, and what only a tree of files with versions can do.
 //
 // They work on the project's files, where people see and change the same notes. What a
@@ -31,6 +31,9 @@ type Options struct {
 	Now    func() time.Time
 	// Engine runs programs of the model. nil: it can't run any.
 	Engine *Engine
+	// Library keeps the texts of knowledge files of the project for its chats. nil: each reads them for itself.
+	Library *Library
+	Project string
 }
 
 // Kit are the tools of a chat.
@@ -69,15 +72,27 @@ func New(o Options) *Kit {
 		k.Without = append(k.Without, off...)
 	}
 	slices.Sort(k.Without)
+	var known *shelf
+	if o.Tools.Knowledge != nil {
+		if o.Library == nil {
+			o.Library = NewLibrary()
+		}
+		known = &shelf{tree: o.Tree, library: o.Library, project: o.Project, reads: o.Tools.Filesystem != nil, now: o.Now}
+		k.Tree = vfs.Walled(k.Tree, knowledge)
+		k.Chains.Requests = append(k.Chains.Requests, session.RequestInterceptor{Name: "knowledge", Change: known.add})
+	}
 	if o.Format != nil {
 		k.Chains.Requests = append(k.Chains.Requests, session.RequestInterceptor{Name: "format", Change: newFormatter(o.Format, o.Began).change})
+	}
+	if known != nil {
+		k.Chains.Requests = append(k.Chains.Requests, session.RequestInterceptor{Name: "knowledge", Change: known.join})
 	}
 	if o.Temperature != nil || o.Prefill != "" {
 		k.Chains.Requests = append(k.Chains.Requests, session.RequestInterceptor{Name: "project", Change: asked{o.Temperature, o.Prefill}.change})
 	}
 	if m := o.Tools.Memory; m != nil {
 		n := &notes{tree: o.Tree}
-		k.Tree = vfs.Walled(o.Tree, memories)
+		k.Tree = vfs.Walled(k.Tree, memories)
 		k.Tools = append(k.Tools, newMemory(n))
 		change := nativeMemory
 		if m.SystemPrompt {

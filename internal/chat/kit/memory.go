@@ -402,16 +402,7 @@ func (l *listing) add(ctx context.Context, purpose string, r *llm.Request) error
 	if purpose != session.ForTurn && purpose != session.ForRetry {
 		return nil
 	}
-	spoken := 0
-	for i := range r.Messages {
-		if r.Messages[i].Role == llm.RoleUser {
-			spoken = i + 1
-		}
-	}
-	last := fmt.Sprint(spoken)
-	if spoken > 0 {
-		last += " " + r.Messages[spoken-1].Time.String()
-	}
+	_, last := spokenIn(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.text == "" || last != l.last {

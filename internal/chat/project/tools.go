@@ -13,6 +13,8 @@ type Tools struct {
 	Filesystem *FilesystemTool `json:"filesystem,omitempty"`
 	// Memory are notes in /memories that all chats of the project share.
 	Memory *MemoryTool `json:"memory,omitempty"`
+	// Knowledge are the files in /knowledge, which the model knows: all of them, or what fits a message.
+	Knowledge *ToolOn `json:"knowledge,omitempty"`
 	// JavaScript runs programs of the model that work on the files.
 	JavaScript *JavaScriptTool `json:"javascript,omitempty"`
 	// Sketchbook is a notepad that the model only adds to.
@@ -93,7 +95,7 @@ func Swipeable() []string {
 
 // ForMinions are the tools that agents may have.
 func ForMinions() []string {
-	return []string{"filesystem", "memory", "javascript", "sketchbook", "web", "ask", "todo", "calc"}
+	return []string{"filesystem", "memory", "knowledge", "javascript", "sketchbook", "web", "ask", "todo", "calc"}
 }
 
 // OfMinions are the tools of the project's agents.
@@ -101,7 +103,7 @@ func (t *Tools) OfMinions() *Tools {
 	may := func(name string) bool { return t.Minion.Tools == nil || slices.Contains(t.Minion.Tools, name) }
 	own := &Tools{}
 	for name, give := range map[string]func(){
-		"filesystem": func() { own.Filesystem = t.Filesystem }, "memory": func() { own.Memory = t.Memory }, "javascript": func() { own.JavaScript = t.JavaScript }, "sketchbook": func() { own.Sketchbook = t.Sketchbook },
+		"filesystem": func() { own.Filesystem = t.Filesystem }, "memory": func() { own.Memory = t.Memory }, "knowledge": func() { own.Knowledge = t.Knowledge }, "javascript": func() { own.JavaScript = t.JavaScript }, "sketchbook": func() { own.Sketchbook = t.Sketchbook },
 		"web": func() { own.Web = t.Web }, "ask": func() { own.Ask = t.Ask }, "todo": func() { own.Todo = t.Todo }, "calc": func() { own.Calc = t.Calc },
 	} {
 		if may(name) {
@@ -113,7 +115,7 @@ func (t *Tools) OfMinions() *Tools {
 
 // StandardTools are those of projects in which nothing else was chosen.
 func StandardTools() *Tools {
-	return &Tools{Filesystem: &FilesystemTool{}, Web: &WebTool{}, Ask: &ToolOn{}, Todo: &ToolOn{}, Calc: &ToolOn{}, History: &ToolOn{}}
+	return &Tools{Filesystem: &FilesystemTool{}, Knowledge: &ToolOn{}, Web: &WebTool{}, Ask: &ToolOn{}, Todo: &ToolOn{}, Calc: &ToolOn{}, History: &ToolOn{}}
 }
 
 func (t *Tools) check() error {
@@ -161,6 +163,7 @@ func readSettings(err error, data func() ([]byte, error), s *Settings) error {
 	}
 	if err == nil && s.Tools == nil {
 		s.Tools = StandardTools()
+		s.Tools.Knowledge = nil // which they didn't choose
 	}
 	return err
 }

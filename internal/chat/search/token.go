@@ -21,6 +21,10 @@ type token struct {
 	single, ongoing bool // of a script without spaces: a sign alone, and a pair that the next continues
 }
 
+// Words calls yield with the words of a text as they are compared: in small letters and without accents. Scripts without
+// spaces give pairs of signs. Of a text, 1 MB counts.
+func Words(text string, yield func(word string)) { tokens(text, func(t token) { yield(t.term) }) }
+
 // tokens calls yield with the terms of a text. Words are runs of letters and digits, in small
 // letters and without accents. Scripts without spaces give pairs of signs, and the last one of a
 // run alone, so that any part of it is found.

@@ -252,8 +252,8 @@ func (s *Store) Tree(project string, ring *vault.Ring) *Tree {
 type Tree struct {
 	s       *Store
 	rows    rows
-	persona string // the folder that is its root; "": the project's
-	walled  string // the folder, as the tree has it, in which nothing can be changed; "": there is none
+	persona string   // the folder that is its root; "": the project's
+	walled  []string // the folders, as the tree has them, in which nothing can be changed
 	fits    func(ctx context.Context, q store.Querier) error
 	author  Author
 	changed func() // nil: nobody is told
@@ -321,10 +321,10 @@ func Within(t *Tree, fits func(ctx context.Context, q store.Querier) error) *Tre
 	return &n
 }
 
-// Walled gives a tree in which a folder can only be read.
+// Walled gives a tree in which one more folder can only be read.
 func Walled(t *Tree, dir string) *Tree {
 	n := *t
-	n.walled = Clean(dir)
+	n.walled = append(slices.Clip(t.walled), Clean(dir))
 	return &n
 }
 
@@ -382,7 +382,7 @@ func (t *Tree) real(written string) (string, error) {
 // writable is real for what changes something there.
 func (t *Tree) writable(written string) (string, error) {
 	real, err := t.real(written)
-	if err == nil && (t.persona != "" && within(real, share) || t.walled != "" && within(Clean(written), t.walled)) {
+	if err == nil && (t.persona != "" && within(real, share) || slices.ContainsFunc(t.walled, func(dir string) bool { return within(Clean(written), dir) })) {
 		return "", ReadOnly
 	}
 	return real, err

@@ -71,10 +71,11 @@ type Visit struct {
 // chat is open in one of them: the others are its clients, and take over what it was doing when it
 // dies.
 type Chats struct {
-	o      Options
-	server string // the id of this one
-	keep   owner.Keeper
-	engine *kit.Engine
+	o       Options
+	server  string // the id of this one
+	keep    owner.Keeper
+	engine  *kit.Engine
+	library *kit.Library
 
 	ctx     context.Context // of what is noted
 	stop    context.CancelFunc
@@ -118,7 +119,7 @@ const (
 
 // New makes the chats of a store.
 func New(o Options) *Chats {
-	c := &Chats{o: o, engine: kit.NewEngine(), server: rand.Text()[:10], again: make(chan struct{}, 1), waiting: map[string]bool{}, held: map[string]*held{}, forwarded: map[string][]session.Handle{}, watched: map[string]int{}}
+	c := &Chats{o: o, engine: kit.NewEngine(), library: kit.NewLibrary(), server: rand.Text()[:10], again: make(chan struct{}, 1), waiting: map[string]bool{}, held: map[string]*held{}, forwarded: map[string][]session.Handle{}, watched: map[string]int{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.keep = owner.Keeper{Alone: true, Idle: o.Idle, Open: c.begin}
 	c.working.Go(c.watch)
@@ -410,7 +411,7 @@ func (c *Chats) begin(ctx context.Context, id string) (*session.Session, error) 
 	if err != nil {
 		level = llm.LevelDefault
 	}
-	tools := kit.New(kit.Options{Tools: p.Tools, Tree: files, Chat: id, Format: p.Format, Began: chat.Created, Engine: c.engine, Temperature: p.Temperature, Prefill: p.Prefill})
+	tools := kit.New(kit.Options{Tools: p.Tools, Tree: files, Chat: id, Format: p.Format, Began: chat.Created, Engine: c.engine, Library: c.library, Project: p.ID, Temperature: p.Temperature, Prefill: p.Prefill})
 	desk := session.NewDesk(session.DeskOptions{Wait: true})
 	leave := desk.Attend() // people will come: the model may ask them
 	defer leave()

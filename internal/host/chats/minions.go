@@ -45,7 +45,7 @@ func (c *Chats) minions(h *held, p project.Project, chat project.Chat, tree *vfs
 					return desk, err
 				}
 			}
-			tools := kit.New(kit.Options{Tools: p.Tools.OfMinions(), Tree: own, Chat: chat.ID + "." + id, Return: returns, Engine: c.engine, Temperature: p.Temperature})
+			tools := kit.New(kit.Options{Tools: p.Tools.OfMinions(), Tree: own, Chat: chat.ID + "." + id, Return: returns, Engine: c.engine, Library: c.library, Project: p.ID, Temperature: p.Temperature})
 			return host.MinionDesk{Files: tools.Tree.Files(c.ctx), Without: tools.Without, Extra: tools.Tools, Chains: tools.Chains}, nil
 		},
 		Result: func(out agent.Outcome) string { return kit.Returned(out.Messages) },

@@ -58,6 +58,7 @@ export const filesEn = {
   "ns.sharerw.short": "agents write it",
   "ns.persona.short": "agent",
   "ns.memories": "What models noted with the memory tool.",
+  "ns.knowledge": "All chats know what is here, if the project has the tool Knowledge.",
   "ns.sketchbook": "Notepads of chats.",
   "ns.minions": "Files of agents with a persona, each in a folder of its own.",
   "ns.persona": "Files of the agent {name}. It sees this folder as its top level.",

@@ -2,9 +2,9 @@
 
 import type { Tools } from "../../api/schema";
 
-export const toolNames = ["filesystem", "memory", "javascript", "web", "ask", "todo", "calc", "history", "sketchbook", "checkpoint", "minion"] as const;
+export const toolNames = ["filesystem", "memory", "knowledge", "javascript", "web", "ask", "todo", "calc", "history", "sketchbook", "checkpoint", "minion"] as const;
 export const swipeable = ["filesystem", "memory", "javascript", "sketchbook", "checkpoint", "minion", "web"] as const;
-export const forMinions = ["filesystem", "memory", "javascript", "sketchbook", "web", "ask", "todo", "calc"] as const;
+export const forMinions = ["filesystem", "memory", "knowledge", "javascript", "sketchbook", "web", "ask", "todo", "calc"] as const;
 export const returns = ["last", "deferred", "none"] as const;
 export type ToolName = (typeof toolNames)[number];
 
@@ -36,7 +36,7 @@ export function writeTools(f: ToolsForm): Tools {
     memory: { systemPrompt: f.systemPrompt },
     javascript: { noLibrary: !f.library, readOnly: f.programsReadOnly },
     web: { model: f.modelSearches },
-    ask: {}, todo: {}, calc: {}, history: {}, sketchbook: {},
+    knowledge: {}, ask: {}, todo: {}, calc: {}, history: {}, sketchbook: {},
     checkpoint: { continueMessage: f.continueMessage.trim(), keep: f.keep },
     minion: {
       instructions: f.instructions, model: f.model, personas: f.personas, tools: forMinions.every((n) => f.tools.includes(n)) ? null : f.tools,
