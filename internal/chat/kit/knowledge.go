@@ -93,6 +93,13 @@ func (l *Library) put(b *book) {
 	}
 }
 
+// Forget empties it, as when the keys of somebody are locked: what they wrote is in memory only while it can be read.
+func (l *Library) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.books, l.size = nil, 0
+}
+
 // read indexes it.
 func (b *book) read() { b.found = newIndex(b.text) }
 

@@ -281,6 +281,13 @@ func TestKnowledgeLibrary(t *testing.T) {
 	if other, _ := b.ask(100_000, "hello"); !strings.Contains(other, "Two.") || strings.Contains(other, "One.") || kit.Shelved(l) != 3 {
 		t.Errorf("of a new version, with %d kept, it reads\n%s", kit.Shelved(l), other)
 	}
+	l.Forget()
+	if kit.Shelved(l) != 0 {
+		t.Errorf("%d are kept of what was forgotten", kit.Shelved(l))
+	}
+	if other, _ := b.ask(100_000, "hello again"); !strings.Contains(other, "Two.") {
+		t.Errorf("then it reads\n%s", other)
+	}
 }
 
 // Of more texts than memory is for, those that were used last are kept.

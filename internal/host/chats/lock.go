@@ -72,6 +72,7 @@ func (c *Chats) locked(person string) {
 	if c.ending.Load() {
 		return
 	}
+	c.library.Forget()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, h := range c.held {
