@@ -79,7 +79,7 @@ func TestServeAppBeside(t *testing.T) {
 		b.Eval(`document.querySelector('.toast button').click()`, nil)
 		b.Until(`document.querySelectorAll('.side .chat').length === 2`)
 
-		// A chat that is there goes on with another model, too, and what was written goes along.
+		// An open chat is continued by another model, too, with the draft that was written.
 		v.writes("say and so on")
 		b.Until(`document.querySelector('.answer')` + calm)
 		b.Eval(`document.querySelector('.picker .chip').click()`, nil)

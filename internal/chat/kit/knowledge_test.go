@@ -135,15 +135,16 @@ func TestKnowledgePassages(t *testing.T) {
 	k.write("/knowledge/b.md", sections(100)+"\n# Animals\n\n## Sleep\n\n"+strings.Repeat("Many of them rest.\n\n", 60)+"The quaggas sleep in the eastern stable.\n\n"+sections(100))
 	k.write("/knowledge/lang.txt", strings.Repeat("Ein langer Satz ohne Ende. ", 300)+"Das Okapi frisst Blätter. "+strings.Repeat("Ein langer Satz ohne Ende. ", 300))
 	k.write("/knowledge/日本.md", "図書館は月曜日に休みます。\n")
+	end := "Tell me about\n" + strings.Repeat("x ", 10_000) + "and the quagga"
 	for question, want := range map[string]string{
-		"Where does the Quagga sleep?":                                      "\" under=\"Animals / Sleep\">\nMany of them rest.",
-		"Was kostet eine verspatung?":                                       "\">\n# Rules\n\n## Fees\n\nFür Verspätungen zahlen",
-		"What does it say under fees, in franken?":                          "Für Verspätungen zahlen",
-		"was frisst das OKAPI":                                              "Das Okapi frisst Blätter.",
-		"月曜日は？":                                                             "図書館は月曜日に休みます。",
-		"Tell me about\n" + strings.Repeat("x ", 10_000) + "and the quagga": "", // the end of a long message isn't searched for
-		"Thank you, that is all.":                                           "",
-		"visitors of the reading room":                                      "", // words that stand nearly everywhere
+		"Where does the Quagga sleep?":             "\" under=\"Animals / Sleep\">\nMany of them rest.",
+		"Was kostet eine verspatung?":              "\">\n# Rules\n\n## Fees\n\nFür Verspätungen zahlen",
+		"What does it say under fees, in franken?": "Für Verspätungen zahlen",
+		"was frisst das OKAPI":                     "Das Okapi frisst Blätter.",
+		"月曜日は？":                                    "図書館は月曜日に休みます。",
+		end:                                        "", // which isn't searched for
+		"Thank you, that is all.":                  "",
+		"visitors of the reading room":             "", // words that stand nearly everywhere
 	} {
 		system, said := k.ask(8000, question)
 		if !strings.Contains(system, "Read the files with your tools") || !strings.Contains(system, "\n/knowledge/a.md (") || !strings.Contains(system, "): Guide to the house\n") || strings.Contains(system, "quagga") {

@@ -25,7 +25,7 @@ func AudioType(head []byte) string {
 		if at(8, "M4A ") || at(8, "M4B ") || has("soun") && !has("vide") {
 			return "audio/mp4"
 		}
-	case at(0, "\x1a\x45\xdf\xa3"): // Matroska, of which WebM is a kind
+	case at(0, "\x1a\x45\xdf\xa3"): // Matroska; WebM is a kind of it
 		if has("webm") && (has("A_OPUS") || has("A_VORBIS")) && !has("V_") {
 			return "audio/webm"
 		}
