@@ -14,6 +14,7 @@ package pgtest
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -24,6 +25,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +57,7 @@ type Server struct {
 	options  Options
 	account  *user.User // that it runs as; nil: our own
 	cmd      *exec.Cmd
+	over     func() // is called when it has ended
 	log      *tail
 	made     atomic.Int32 // databases
 }
@@ -157,8 +160,15 @@ func (s *Server) start() (err error) {
 		return err
 	}
 	initdb := s.command("initdb", "-D", s.data(), "-U", User, "--auth=trust", "--encoding=UTF8", "--locale=C", "--wal-segsize=1", "--no-sync")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, out)
+	var out bytes.Buffer
+	initdb.Stdout, initdb.Stderr = &out, &out
+	over, err := start(initdb)
+	if err == nil {
+		err = initdb.Wait()
+		over()
+	}
+	if err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, &out)
 	}
 	const hba = "local all all trust\nhost all +" + Guarded + " 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
 	if err := os.WriteFile(filepath.Join(s.data(), "pg_hba.conf"), []byte(hba), 0o600); err != nil {
@@ -227,7 +237,7 @@ func (s *Server) run() error {
 	if err != nil {
 		return err
 	}
-	if err := s.cmd.Start(); err != nil {
+	if s.over, err = start(s.cmd); err != nil {
 		return err
 	}
 	lines := bufio.NewReader(io.TeeReader(out, s.log))
@@ -242,6 +252,22 @@ func (s *Server) run() error {
 	}
 	go func() { _, _ = io.Copy(io.Discard, lines) }() // or it would block at some point
 	return nil
+}
+
+// start starts a command on a thread that does nothing else until over is called: the
+// kernel ends the command with its thread, and what a test does besides may end any.
+func start(cmd *exec.Cmd) (over func(), err error) {
+	started, ended := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			<-ended
+		}
+	}()
+	return func() { close(ended) }, <-started
 }
 
 // Address is that of a database, without a password.

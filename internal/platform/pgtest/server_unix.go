@@ -53,6 +53,7 @@ func (s *Server) end(how syscall.Signal) error {
 	}
 	err := s.cmd.Process.Signal(how)
 	_ = s.cmd.Wait() // it says how it ended, which is known
+	s.over()
 	s.cmd = nil
 	return err
 }

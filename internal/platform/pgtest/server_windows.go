@@ -17,6 +17,7 @@ func (s *Server) end(syscall.Signal) error {
 	}
 	err := s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
+	s.over()
 	s.cmd = nil
 	return err
 }
