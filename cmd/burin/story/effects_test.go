@@ -243,7 +243,11 @@ func TestQueueSettings(t *testing.T) {
 				s.WaitText("› " + word)
 				s.Press(tt.press)
 				s.WaitText("Ask anything")
-				s.WaitText(word) // in the queue, as its owner tells
+				s.WaitText(word) // in the queue, or on its way there
+			}
+			for i := range "later" { // while this is typed and drawn, it has come there
+				s.Type("later"[i : i+1])
+				s.WaitText("› " + "later"[:i+1])
 			}
 			g.open()
 			s.WaitText("Heard.")
