@@ -204,7 +204,7 @@ func TestServeAppOffline(t *testing.T) {
 	v.shows("chat", "Offline", "What is an okapi?")
 
 	b.Eval(`navigator.serviceWorker.controller.postMessage('forget')`, nil)
-	b.Eval(`(async () => { while ((await caches.keys()).includes('data')) await new Promise((done) => setTimeout(done, 20)); })()`, nil)
+	b.Until(`!(await caches.keys()).includes('data')`)
 }
 
 // What was written and not sent stays with who wrote it: it is gone after a sign-out, and when somebody

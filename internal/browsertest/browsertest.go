@@ -214,18 +214,27 @@ func (b *Browser) Await(method string) {
 // AwaitTimes waits until an event came so often.
 func (b *Browser) AwaitTimes(method string, n int) {
 	b.t.Helper()
+	b.await(method, func(Event) bool { n--; return n == 0 })
+}
+
+// AwaitSaid waits for an event that says something.
+func (b *Browser) AwaitSaid(method, what string) {
+	b.t.Helper()
+	b.await(method, func(e Event) bool { return bytes.Contains(e.Params, []byte(what)) })
+}
+
+func (b *Browser) await(method string, is func(Event) bool) {
+	b.t.Helper()
 	timeout := time.After(3 * time.Minute)
+	looked := 0
 	for {
 		b.mu.Lock()
-		changed, had := b.changed, 0
-		for _, e := range b.events {
-			if e.Method == method {
-				had++
-			}
-		}
+		changed, events := b.changed, b.events
 		b.mu.Unlock()
-		if had >= n {
-			return
+		for ; looked < len(events); looked++ {
+			if e := events[looked]; e.Method == method && is(e) {
+				return
+			}
 		}
 		select {
 		case <-changed:
@@ -259,13 +268,13 @@ func (b *Browser) Eval(expression string, result any) {
 	}
 }
 
-// Until waits for a condition in the page, frame by frame.
+// Until waits for a condition in the page, which may await.
 func (b *Browser) Until(condition string) {
 	b.t.Helper()
 	b.Eval(fmt.Sprintf(`new Promise((done, fail) => {
 		const end = performance.now() + 60000;
-		const look = () => (%s) ? done(true) : performance.now() > end ? fail(new Error('never true')) : setTimeout(look, 10);
-		look();
+		const look = async () => (%s) ? done(true) : performance.now() > end ? fail(new Error('never true')) : setTimeout(() => look().catch(fail), 10);
+		look().catch(fail);
 	})`, condition), nil)
 }
 
