@@ -1,12 +1,13 @@
 /** A coding session that is open in the page: what was said and done, what is being done, and what can be done with it. */
 
 import { Failure, messageOf, newID, type Client } from "../api/client";
-import type { Agent, Diff, Facts, Header, Input, Node, Planned, Question, Queued, Reply, Turn } from "../api/schema";
+import type { Agent, Diff, Facts, Header, Input, Node, Planned, Question, Reply, Turn } from "../api/schema";
 import type { Message } from "../api/source";
 import type { Follows } from "../api/stream";
 import { c } from "../i18n/coding";
 import { Drawing } from "../state/drawing";
 import { takenBack, textOf, Tree, writtenOf, type Part, type Said } from "../state/messages";
+import { Waiting } from "../state/waiting.svelte";
 import { KEEP, Work, type PlanOption } from "./work.svelte";
 import { answerItems, filesOf, items, type CodingCall, type CodingEntry, type Details, type Item } from "./items";
 
@@ -25,8 +26,7 @@ export class Session {
   header = $state.raw<Header>();
   facts = $state.raw<Facts>();
   title = $state("");
-  queued = $state.raw<Queued>({});
-  questions = $state.raw<Question[]>([]);
+  readonly waiting = new Waiting();
   agents = $state.raw<Agent[]>([]);
   retrying = $state("");
   problem = $state("");
@@ -45,7 +45,6 @@ export class Session {
   nodes = $state.raw<Node[]>([]); // of all branches
   leaf = $state(""); // where the session is
   private seq = 0;
-  private told = new Set<string>(); // ids of questions that events were about, and "queue"
   private pieces: Part[] = [];
   private drawing = new Drawing(() => {
     if (this.pieces.length > 0) this.live = { role: "assistant", content: this.pieces.filter(Boolean) };
@@ -87,14 +86,10 @@ export class Session {
       // What is being said now is heard from its beginning.
       this.follower.follow(this.id, epoch ? `${this.id}@${epoch}.${open.facts.working ? 1 : seq}` : this.id);
       void this.work.read();
-      const [queued, questions, agents] = await Promise.all([
-        this.client.call("POST /v1/sessions/{id}/queue", { id: this.id }),
-        this.client.call("POST /v1/sessions/{id}/questions", { id: this.id }),
+      const [, agents] = await Promise.all([
+        this.waiting.read(this.client, this.id),
         this.client.call("POST /v1/sessions/{id}/agents", { id: this.id }).catch(() => null),
       ]);
-      // What events have said meanwhile is newer than these lists.
-      if (!this.told.has("queue")) this.queued = queued;
-      this.questions = [...(questions ?? []).filter((q) => !this.told.has(q.id)), ...this.questions];
       this.agents = [...(agents ?? []).filter((a) => !this.agents.some((b) => b.id === a.id)), ...this.agents];
     } catch (error) {
       this.problem = error instanceof Failure && error.status === 404 ? c("missing") : messageOf(error);
@@ -160,19 +155,11 @@ export class Session {
         break;
       }
       case "queue_changed":
-        this.queued = e as Queued;
-        this.told.add("queue");
-        break;
       case "question_asked":
-        this.told.add((e["question"] as Question).id);
-        this.questions = [...this.questions.filter((q) => q.id !== (e["question"] as Question).id), e["question"] as Question];
-        this.changed();
-        break;
       case "question_settled":
-        this.told.add(e["id"] as string);
-        if (this.questions.some((q) => q.id === e["id"])) this.settled = { id: e["id"] as string, by: (e["by"] as string | undefined) ?? "" };
-        this.questions = this.questions.filter((q) => q.id !== e["id"]);
-        this.changed();
+        if (e.type === "question_settled" && this.waiting.questions.some((q) => q.id === e["id"])) this.settled = { id: e["id"] as string, by: (e["by"] as string | undefined) ?? "" };
+        this.waiting.hear(e);
+        if (e.type !== "queue_changed") this.changed();
         break;
       case "subagent_changed": {
         const { type: _, seq: __, ...agent } = e;
@@ -212,10 +199,13 @@ export class Session {
         this.leaf = (e["entryId"] as string | undefined) ?? "";
         void this.sync();
         break;
-      case "auto_compaction_end":
-      case "rewound":
       case "events_lost":
       case "owner_changed":
+        void this.waiting.read(this.client, this.id).catch(() => {});
+        void this.sync();
+        break;
+      case "auto_compaction_end":
+      case "rewound":
         void this.sync();
         break;
     }
@@ -410,12 +400,12 @@ export class Session {
   }
 
   async answer(q: Question, reply: Reply) {
-    this.questions = this.questions.filter((x) => x.id !== q.id);
+    this.waiting.settle(q.id);
     try {
       await this.client.call("POST /v1/sessions/{id}/answer", { id: this.id, body: { id: q.id, reply } });
     } catch (error) {
       if (error instanceof Failure && error.code === "settled") return; // somebody was faster
-      this.questions = [q, ...this.questions];
+      this.waiting.questions = [q, ...this.waiting.questions];
       throw error;
     }
   }

@@ -3,10 +3,11 @@
 import { Failure, messageOf, newID, type Client } from "../api/client";
 import type { Message } from "../api/source";
 import type { Follows } from "../api/stream";
-import type { Agent, Chat, Facts, Input, Node, Question, Queued, Reply } from "../api/schema";
+import type { Agent, Chat, Facts, Input, Node, Question, Reply } from "../api/schema";
 import { t } from "../i18n";
 import { Drawing } from "./drawing";
 import { add, busyWith, minionsOf, partsOf, sendable, stubs, takenBack, textOf, Tree, turns, writtenOf, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
+import { Waiting } from "./waiting.svelte";
 
 const PAGE = 100; // entries that are read at a time
 const AROUND = 25; // turns that are read before and after those that are shown
@@ -15,8 +16,7 @@ const MOST = 1200; // entries that are kept
 export class Open {
   about = $state.raw<Chat>();
   facts = $state.raw<Facts>();
-  queued = $state.raw<Queued>({});
-  questions = $state.raw<Question[]>([]);
+  readonly waiting = new Waiting();
   retrying = $state("");
   problem = $state(""); // why the chat can't be shown
   held = $state(false); // because another tab has it, which this one may take it from
@@ -210,12 +210,7 @@ export class Open {
       // answer until it is whole.
       const { epoch, seq } = open.cursor;
       this.follower.follow(this.id, epoch ? `${this.id}@${epoch}.${open.facts.working ? 1 : seq}` : this.id);
-      const [queued, questions] = await Promise.all([
-        this.client.call("POST /v1/sessions/{id}/queue", { id: this.id }),
-        this.client.call("POST /v1/sessions/{id}/questions", { id: this.id }),
-      ]);
-      this.queued = queued;
-      this.questions = questions ?? [];
+      await this.waiting.read(this.client, this.id);
       this.loading = false;
     } catch (error) {
       this.lost = error instanceof Failure && error.code === "unreadable" && this.about !== undefined;
@@ -240,6 +235,7 @@ export class Open {
       if (this.ended) {
         // It was opened again, and may have said something before it was followed.
         this.ended = false;
+        void this.waiting.read(this.client, this.id).catch(() => {});
         void this.sync().then(() => {
           if (!this.working) this.sending = [];
         });
@@ -315,13 +311,9 @@ export class Open {
         break;
       }
       case "queue_changed":
-        this.queued = e as Queued;
-        break;
       case "question_asked":
-        this.questions = [...this.questions.filter((q) => q.id !== (e["question"] as Question).id), e["question"] as Question];
-        break;
       case "question_settled":
-        this.questions = this.questions.filter((q) => q.id !== e["id"]);
+        this.waiting.hear(e);
         break;
       case "auto_retry_start":
         this.live = undefined;
@@ -348,10 +340,13 @@ export class Open {
         if (this.about) this.about = { ...this.about, title: e["text"] as string };
         this.settled();
         break;
-      case "auto_compaction_end":
-      case "rewound":
       case "events_lost":
       case "owner_changed":
+        void this.waiting.read(this.client, this.id).catch(() => {});
+        void this.sync();
+        break;
+      case "auto_compaction_end":
+      case "rewound":
         void this.sync();
         break;
     }

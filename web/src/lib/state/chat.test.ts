@@ -103,3 +103,26 @@ it("works from the beginning of a turn to its end, whatever comes late", async (
     expect(open.working).toBe(false);
   }
 });
+
+it("keeps what is asked and queued while it reads what was", async () => {
+  const server = new Server();
+  server.say("user", "one");
+  const open = new Open("1", new Client(server), server.follow(), () => {});
+  server.after["sessions/1/questions"] = () => {
+    open.hear({ event: { type: "question_asked", question: { id: "q", kind: "confirm" } } } as never);
+    open.hear({ event: { type: "queue_changed", steering: [{ id: "m", text: "two" }] } } as never);
+  };
+  await open.load();
+  expect(open.waiting.questions.map((q) => q.id)).toEqual(["q"]);
+  expect(open.waiting.queued.steering?.map((q) => q.text)).toEqual(["two"]);
+});
+
+it("reads again what waits when events are lost", async () => {
+  const [server, open] = await opened();
+  open.hear({ event: { type: "question_asked", question: { id: "q", kind: "confirm" } } } as never);
+  server.before["sessions/1/questions"] = () => expect(open.waiting.questions.length).toBe(1);
+  open.hear({ event: { type: "events_lost" } } as never);
+  await settled(open);
+  expect(server.before["sessions/1/questions"]).toBe(undefined);
+  expect(open.waiting.questions).toEqual([]);
+});
