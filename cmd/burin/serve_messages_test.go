@@ -104,16 +104,15 @@ func (v *appVisit) drawn(selector string) (top, bottom float64) {
 func TestServeAppLong(t *testing.T) {
 	pacetest.Costly(t)
 	quiet := os.Getenv("BURIN_BUDGETS") == "1"
-	n, chats := 2000, 0
+	n, chats, runs := 2000, 0, 1
 	if quiet {
-		n, chats = longChat, 1000
+		n, chats, runs = longChat, 1000, 10
 	}
 	const tokens = 400
 	answer := strings.Repeat("word ", tokens)
-	v := app(t, []llmtest.Turn{
-		{Events: slices.Concat(llmtest.Say(answer), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1, Output: 1})), Pace: 20 * time.Millisecond},
-		{Events: slices.Concat(llmtest.Say(answer), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1, Output: 1})), Pace: 5 * time.Millisecond},
-	}, 1280, 800, false)
+	said := slices.Concat(llmtest.Say(answer), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1, Output: 1}))
+	turns := []llmtest.Turn{{Events: said, Pace: 20 * time.Millisecond}}
+	v := app(t, append(turns, slices.Repeat([]llmtest.Turn{{Events: said, Pace: 5 * time.Millisecond}}, runs)...), 1280, 800, false)
 	b := v.b
 	store := roomOf(t, v.home)
 	id, entries := begun(t, store, "Long", exchange(n)...)
@@ -133,22 +132,30 @@ func TestServeAppLong(t *testing.T) {
 	elements()
 
 	// It is read from the end to the beginning, screen by screen.
-	b.Eval(`(() => { window.tasks = []; new PerformanceObserver((l) => tasks.push(...l.getEntries().map((e) => e.duration))).observe({type: 'longtask'}); })()`, nil)
-	var frames []time.Duration
-	was := b.Worked()
-	for range 200 {
-		b.Eval(`new Promise((r) => { document.querySelector('.scroller').scrollTop -= 240; requestAnimationFrame(() => setTimeout(r)); })`, nil)
-		now := b.Worked()
-		frames = append(frames, now-was)
-		was = now
+	var p95, longest []time.Duration
+	for i := range runs {
+		if i > 0 {
+			b.Open(v.c.url + "/c/" + id)
+			b.Until(fmt.Sprintf(`document.body.innerText.includes('Answer %d with')`, n-1))
+		}
+		b.Eval(`(() => { window.tasks = []; new PerformanceObserver((l) => tasks.push(...l.getEntries().map((e) => e.duration))).observe({type: 'longtask'}); })()`, nil)
+		var frames []time.Duration
+		was := b.Worked()
+		for range 200 {
+			b.Eval(`new Promise((r) => { document.querySelector('.scroller').scrollTop -= 240; requestAnimationFrame(() => setTimeout(r)); })`, nil)
+			now := b.Worked()
+			frames = append(frames, now-was)
+			was = now
+		}
+		slices.Sort(frames)
+		var tasks []float64
+		b.Eval(`window.tasks`, &tasks)
+		p95 = append(p95, frames[len(frames)*95/100])
+		longest = append(longest, time.Duration(slices.Max(append(tasks, 0))*float64(time.Millisecond)))
 	}
-	slices.Sort(frames)
-	var tasks []float64
-	b.Eval(`window.tasks`, &tasks)
-	p95, longest := frames[len(frames)*95/100], slices.Max(append(tasks, 0))
-	t.Logf("scrolling: 95 of 100 frames take at most %v of scripts and layout, the longest task %.0f ms (0: below 50)", p95, longest)
-	if quiet && (p95 > frameTime || longest > float64(taskTime/time.Millisecond)) {
-		t.Errorf("want at most %v and %v", frameTime, taskTime)
+	t.Logf("scrolling: 95 of 100 frames take at most %v of scripts and layout, the longest task %v (0: below 50 ms)", p95, longest)
+	if quiet && (median(p95) > frameTime || median(longest) > taskTime) {
+		t.Errorf("medians %v and %v, want at most %v and %v", median(p95), median(longest), frameTime, taskTime)
 	}
 	b.Eval(`document.querySelector('.scroller').scrollTop = 0`, nil)
 	b.Until(`document.body.innerText.includes('Question 0?')`)
@@ -185,15 +192,19 @@ func TestServeAppLong(t *testing.T) {
 	// At the end it follows the answer, token by token.
 	b.Eval(`document.querySelector('.latest').click()`, nil)
 	b.Until(`document.querySelector('.answer:last-of-type') && !document.querySelector('.latest')`)
-	v.c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/submit", map[string]any{"id": "2", "message": map[string]any{"role": "user", "content": "More"}}, nil)
-	b.Until(`document.querySelector('[aria-busy=true] .md')`)
-	busy := b.Busy()
-	v.c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/wait", map[string]any{"id": "2"}, nil) // looking at the page would cost frames
-	b.Until(`!document.querySelector('.go.stop')`)
-	each := (b.Busy() - busy) / tokens
+	var each []time.Duration
+	for i := range runs {
+		turn := fmt.Sprint(i + 2)
+		v.c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/submit", map[string]any{"id": turn, "message": map[string]any{"role": "user", "content": "More"}}, nil)
+		b.Until(`document.querySelector('[aria-busy=true] .md')`)
+		busy := b.Busy()
+		v.c.must(http.StatusOK, "POST", "/v1/sessions/"+id+"/wait", map[string]any{"id": turn}, nil) // looking at the page would cost frames
+		b.Until(`!document.querySelector('.go.stop')`)
+		each = append(each, (b.Busy()-busy)/tokens)
+	}
 	t.Logf("a streamed token takes %v of the main thread", each)
-	if quiet && each > tokenTime {
-		t.Errorf("want at most %v", tokenTime)
+	if quiet && median(each) > tokenTime {
+		t.Errorf("median %v, want at most %v", median(each), tokenTime)
 	}
 	_, end := v.drawn(".after")
 	if _, edge := v.drawn(".scroller"); end-edge > stillness {
@@ -202,8 +213,14 @@ func TestServeAppLong(t *testing.T) {
 	v.quiet("long")
 	if quiet {
 		v.opens(store, chats)
-		v.starts()
+		v.starts(runs)
 	}
+}
+
+// median is the larger of both in the middle where there are two.
+func median(all []time.Duration) time.Duration {
+	all = slices.Sorted(slices.Values(all))
+	return all[len(all)/2]
 }
 
 // What is in messages: formulas, drawings, pages and pictures, which reach nothing; sources, the
@@ -300,17 +317,22 @@ func (v *appVisit) opens(store *project.Store, n int) {
 }
 
 // starts opens the app with a processor that is four times slower.
-func (v *appVisit) starts() {
+func (v *appVisit) starts(runs int) {
 	t, b := v.t, v.b
 	t.Helper()
 	b.Call("Emulation.setCPUThrottlingRate", map[string]any{"rate": 4}, nil)
-	b.Open(v.c.url + "/")
-	b.Until(`document.querySelector('textarea') && performance.getEntriesByName('first-contentful-paint').length > 0`)
-	var at struct{ Paint, Ready float64 }
-	b.Eval(`({paint: performance.getEntriesByName('first-contentful-paint')[0].startTime, ready: performance.getEntriesByName('ready')[0]?.startTime ?? performance.now()})`, &at)
+	var paint, ready []time.Duration
+	for range runs {
+		b.Open(v.c.url + "/")
+		b.Until(`document.querySelector('textarea') && performance.getEntriesByName('first-contentful-paint').length > 0`)
+		var at struct{ Paint, Ready float64 }
+		b.Eval(`({paint: performance.getEntriesByName('first-contentful-paint')[0].startTime, ready: performance.getEntriesByName('ready')[0]?.startTime ?? performance.now()})`, &at)
+		paint = append(paint, time.Duration(at.Paint*float64(time.Millisecond)))
+		ready = append(ready, time.Duration(at.Ready*float64(time.Millisecond)))
+	}
 	b.Call("Emulation.setCPUThrottlingRate", map[string]any{"rate": 1}, nil)
-	t.Logf("first contentful paint after %.0f ms, ready after %.0f ms", at.Paint, at.Ready)
-	if at.Paint > float64(paintTime/time.Millisecond) || at.Ready > float64(readyTime/time.Millisecond) {
-		t.Errorf("want at most %v and %v", paintTime, readyTime)
+	t.Logf("first contentful paint after %v, ready after %v", paint, ready)
+	if median(paint) > paintTime || median(ready) > readyTime {
+		t.Errorf("medians %v and %v, want at most %v and %v", median(paint), median(ready), paintTime, readyTime)
 	}
 }
