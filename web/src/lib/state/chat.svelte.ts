@@ -10,7 +10,7 @@ import { add, busyWith, minionsOf, partsOf, sendable, stubs, takenBack, textOf, 
 import { Waiting } from "./waiting.svelte";
 
 const PAGE = 100; // entries that are read at a time
-const AROUND = 25; // turns that are read before and after those that are shown
+const AROUND = 24; // turns that are read before and after those that are shown
 const MOST = 1200; // entries that are kept
 
 export class Open {
@@ -114,22 +114,25 @@ export class Open {
 
   /** want reads the turns around some that are shown, and forgets those that are far away. */
   want(from: number, to: number) {
-    this.wanted = [Math.max(0, from - AROUND), Math.min(this.branch.length, to + AROUND)];
+    this.wanted = [from, to];
     if (!this.reading) void this.readWanted();
   }
 
   private missing(from: number, to: number): string[] {
-    return this.branch.slice(from, to).flatMap((s) => s.ids.filter((id) => !this.entries.has(id)));
+    return this.branch.slice(Math.max(0, from), to).flatMap((s) => s.ids.filter((id) => !this.entries.has(id)));
   }
 
-  /** readWanted reads until all is there that is wanted by then; what is shown comes first. */
+  /**
+   * readWanted reads until all is there that is wanted by then; what is shown comes first. Of what
+   * is around that it reads many at a time, when the nearer half isn't there.
+   */
   private async readWanted() {
     this.reading = true;
     try {
       for (;;) {
         const [from, to] = this.wanted;
-        let next = this.missing(from + AROUND, to - AROUND);
-        if (next.length === 0) next = this.missing(from, to);
+        let next = this.missing(from, to);
+        if (next.length === 0 && this.missing(from - AROUND / 2, to + AROUND / 2).length > 0) next = this.missing(from - AROUND, to + AROUND);
         if (next.length === 0) break;
         await this.fetch(next.slice(0, PAGE));
       }
@@ -143,7 +146,7 @@ export class Open {
 
   private forget() {
     if (this.entries.size <= MOST) return;
-    const [from, to] = this.wanted;
+    const [from, to] = [this.wanted[0] - AROUND, this.wanted[1] + AROUND];
     const least = Math.max(0, to - from);
     this.branch.forEach((s, i) => {
       if (i >= from - least && i < to + least) return;

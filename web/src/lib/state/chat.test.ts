@@ -6,6 +6,7 @@ import { Open } from "./chat.svelte";
 class Server implements Transport {
   entries: { id: string; role: string; text: string }[] = [];
   working = false;
+  asked = 0; // how often for entries
   before: Record<string, () => void> = {}; // what happens once before a request is answered
   after: Record<string, () => void> = {}; // and before its answer arrives
 
@@ -36,6 +37,7 @@ class Server implements Transport {
       case "sessions/1/nodes":
         return { nodes: this.entries.map((e, i) => ({ id: e.id, type: "message", role: e.role, parent: i - 1, name: "", label: "" })).slice(body.from), total: this.entries.length };
       case "sessions/1/entries":
+        this.asked++;
         return { entries: body.ids!.map((id) => ({ entry: { type: "message", id, message: this.entries.find((e) => e.id === id && { role: e.role, content: e.text }) } })) };
       case "sessions/1/queue":
         return {};
@@ -125,4 +127,18 @@ it("reads again what waits when events are lost", async () => {
   await settled(open);
   expect(server.before["sessions/1/questions"]).toBe(undefined);
   expect(open.waiting.questions).toEqual([]);
+});
+
+it("reads many turns at a time while a person scrolls", async () => {
+  const server = new Server();
+  for (let i = 0; i < 100; i++) server.say("user", "q"), server.say("assistant", "a");
+  const open = new Open("1", new Client(server), server.follow(), () => {});
+  await open.load();
+  const before = server.asked;
+  for (let i = open.count; i >= 20; i--) {
+    open.want(i - 20, i);
+    for (let n = 0; n < 5; n++) await new Promise((r) => setTimeout(r));
+    for (let n = i - 20; n < i; n++) expect(open.turn(n)).toBeDefined();
+  }
+  expect(server.asked - before).toBeLessThan(20);
 });

@@ -40,22 +40,31 @@ export function dollars(usd: number, unknown = false, guessed = false): string {
   return `${guessed ? "≈" : ""}${sum}${unknown ? "+" : ""}`;
 }
 
+const made = new Map<string, unknown>();
+
+/** format makes a format of a language once: to make one takes more than to draw a message. */
+function format<T>(what: string, make: (language: string) => T): T {
+  const key = `${what} ${locale()}`;
+  if (!made.has(key)) made.set(key, make(locale()));
+  return made.get(key) as T;
+}
+
 /** clock writes when something was said: the time of today, and the day before today. */
 export function clock(at: string, now = new Date()): string {
   const is = new Date(at);
   if (Number.isNaN(is.getTime())) return "";
   const day = is.toDateString() === now.toDateString() ? {} : { day: "numeric", month: "short", ...(is.getFullYear() === now.getFullYear() ? {} : { year: "numeric" }) } as const;
-  return is.toLocaleString(locale(), { ...day, hour: "numeric", minute: "2-digit" });
+  return format(Object.keys(day).join(), (l) => new Intl.DateTimeFormat(l, { ...day, hour: "numeric", minute: "2-digit" })).format(is);
 }
 
 /** short writes a number of tokens in few letters. */
-export const short = (n: number): string => new Intl.NumberFormat(locale(), { notation: "compact", maximumFractionDigits: 1 }).format(n);
+export const short = (n: number): string => format("short", (l) => new Intl.NumberFormat(l, { notation: "compact", maximumFractionDigits: 1 })).format(n);
 
 /** span writes how long something took. */
 export function span(ms: number): string {
   const s = ms / 1000;
   if (s < 0.05) return "<0.1 s";
-  if (s < 10) return `${s.toLocaleString(locale(), { maximumFractionDigits: 1 })} s`;
+  if (s < 10) return `${format("span", (l) => new Intl.NumberFormat(l, { maximumFractionDigits: 1 })).format(s)} s`;
   if (s < 60) return `${Math.round(s)} s`;
   const minutes = Math.floor(Math.round(s) / 60);
   return minutes < 60 ? `${minutes} min ${Math.round(s) % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
