@@ -155,6 +155,7 @@ export class App {
       install(
         (path) => this.go(path),
         (take) => this.tell(t("app.update"), take, t("app.reload"), true),
+        () => void Promise.all([this.client.call("GET /v1/me"), this.client.call("GET /v1/models"), this.refresh()]).catch(() => {}),
       );
     }
   }
