@@ -303,7 +303,10 @@ func TestMCPConformanceClient(t *testing.T) {
 	for _, scenario := range suiteScenarios {
 		t.Run(scenario, func(t *testing.T) {
 			tries := 1
-			if scenario == "sse-retry" { // it measures 200 ms, which a busy machine may miss
+			switch scenario { // on a busy machine
+			case "sse-retry": // which measures 200 ms
+				tries = 3
+			case "auth/authorization-server-migration": // a prompt may end before the server has said that it wants another login
 				tries = 3
 			}
 			for {

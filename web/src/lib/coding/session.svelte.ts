@@ -254,9 +254,11 @@ export class Session {
       do {
         this.again = false;
         await this.grow();
+        const was = this.leaf;
         const open = await this.client.call("GET /v1/sessions/{id}", { id: this.id });
         this.facts = open.facts;
-        this.leaf = open.facts.leaf ?? "";
+        if (this.leaf === was) this.leaf = open.facts.leaf ?? ""; // else the stream has told of a newer one
+        if (this.leaf && !this.tree.has(this.leaf)) await this.grow();
         await this.show();
       } while (this.again);
     })()
@@ -291,7 +293,8 @@ export class Session {
     while (from > 0 && all[from]!.role === "toolResult") from--; // a call stays with its result
     const ids = all.slice(from).map((n) => n.id);
     const missing = ids.filter((id) => !this.entries.has(id));
-    const entries = new Map(this.entries);
+    const entries = new Map<string, CodingEntry>();
+    const before = new Set(this.order);
     for (let i = 0; i < missing.length; i += 100) {
       const got = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, query: { pictures: "address" }, body: { ids: missing.slice(i, i + 100) } });
       for (const e of got.entries ?? []) {
@@ -301,9 +304,11 @@ export class Session {
     }
     const arrived = missing.flatMap((id) => entries.get(id)?.message ?? []).filter((m) => m.role === "user").map((m) => writtenOf(m).text);
     if (arrived.length > 0) this.sending = this.sending.filter((s) => !arrived.includes(s.text));
-    this.entries = entries;
+    // What events have told of meanwhile stays.
+    const since = this.order.filter((id) => !before.has(id) && !ids.includes(id));
+    this.entries = new Map([...this.entries, ...entries]);
     this.earlier = from > 0;
-    this.order = ids;
+    this.order = [...ids, ...since];
   }
 
   /** peek reads entries of any branch, those that are here already without asking for them. */
