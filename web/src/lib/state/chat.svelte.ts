@@ -29,7 +29,8 @@ export class Open {
   private branch = $state.raw<Stub[]>([]); // all turns, the oldest first, read or not
   private read = $state(0); // changes with the entries that are there
   private entries = new Map<string, Entry>(); // those near what is shown, and the newest
-  private rough = new Set<string>(); // those that events told of: the transcript says when they were written, and what is read of it is there offline
+  private rough = new Set<string>(); // those that events told of: when they were written is in the transcript
+  private heard: string[] = []; // prompts that events told of: they aren't read otherwise
   private built = new Map<Stub, Turn>();
   private wanted: [number, number] = [0, 0];
   private reading = false;
@@ -336,6 +337,8 @@ export class Open {
         this.retrying = "";
         this.calls = new Map();
         void this.sync().then(this.settled);
+        // What is read is there without a connection.
+        if (this.heard.length > 0) void this.ask(this.heard.splice(0)).catch(() => {});
         break;
       case "session_tree":
         this.leaf = entry ?? "";
@@ -395,7 +398,8 @@ export class Open {
     }
     const type = m.role === "user" || m.role === "assistant" || m.role === "toolResult" ? "message" : "custom_message";
     this.entries.set(id, { type, id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
-    this.rough.add(id);
+    if (m.role === "user") this.heard.push(id);
+    else this.rough.add(id);
     if (type === "message") this.branch = stubs([{ id, type, role: m.role }], this.branch);
     this.leaf = id;
   }
