@@ -150,12 +150,11 @@ export class App {
     addEventListener("unhandledrejection", (e) => this.fails(e.reason));
     followKeyboard();
     this.paint();
-    const begun = this.begin();
+    void this.begin();
     if (!secret) {
       install(
         (path) => this.go(path),
         (take) => this.tell(t("app.update"), take, t("app.reload"), true),
-        () => void begun.then(() => Promise.all([this.client.call("GET /v1/me"), this.client.call("GET /v1/models"), this.refresh()])).catch(() => {}),
       );
     }
   }

@@ -30,7 +30,6 @@ export class Open {
   private read = $state(0); // changes with the entries that are there
   private entries = new Map<string, Entry>(); // those near what is shown, and the newest
   private rough = new Set<string>(); // those that events told of: when they were written is in the transcript
-  private heard: string[] = []; // prompts that events told of: they aren't read otherwise
   private built = new Map<Stub, Turn>();
   private wanted: [number, number] = [0, 0];
   private reading = false;
@@ -135,9 +134,7 @@ export class Open {
         let next = this.missing(from, to);
         if (next.length === 0 && this.missing(from - AROUND / 2, to + AROUND / 2).length > 0) next = this.missing(from - AROUND, to + AROUND);
         if (next.length === 0) break;
-        const had = this.entries.size;
         await this.fetch(next.slice(0, PAGE));
-        if (this.entries.size === had) break; // without a connection it may not be there
       }
       this.forget();
     } catch {
@@ -337,8 +334,6 @@ export class Open {
         this.retrying = "";
         this.calls = new Map();
         void this.sync().then(this.settled);
-        // What is read is there without a connection.
-        if (this.heard.length > 0) void this.ask(this.heard.splice(0)).catch(() => {});
         break;
       case "session_tree":
         this.leaf = entry ?? "";
@@ -398,8 +393,7 @@ export class Open {
     }
     const type = m.role === "user" || m.role === "assistant" || m.role === "toolResult" ? "message" : "custom_message";
     this.entries.set(id, { type, id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
-    if (m.role === "user") this.heard.push(id);
-    else this.rough.add(id);
+    if (m.role !== "user") this.rough.add(id);
     if (type === "message") this.branch = stubs([{ id, type, role: m.role }], this.branch);
     this.leaf = id;
   }
