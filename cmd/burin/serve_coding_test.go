@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -163,8 +164,27 @@ func TestServeAppCoding(t *testing.T) {
 				t.Errorf("greet.go is there after the undo: %v", err)
 			}
 			v.quiet("coding")
+
+			// What was said while it was open is there without the server, too.
+			v.keeps("Greet people", "Thank you.")
+			at := v.at()
+			b.Forget()
+			v.c.end()
+			b.Open(v.c.url + at)
+			b.Until(`['Greet people', 'All done.', 'Thank you.', 'Offline'].every((s) => document.body.innerText.includes(s))`)
 		})
 	}
+}
+
+// keeps waits until the browser has kept texts, for where there is no connection.
+func (v *appVisit) keeps(texts ...string) {
+	v.t.Helper()
+	all, _ := json.Marshal(texts)
+	v.b.Until(fmt.Sprintf(`await (async () => {
+		const data = await caches.open('data');
+		const kept = (await Promise.all((await data.keys()).map(async (k) => k.url + (await (await data.match(k))?.text())))).join();
+		return %s.every((s) => kept.includes(s));
+	})()`, all))
 }
 
 // The app can be installed, starts without a connection, and shows what was read in it. After a
@@ -172,7 +192,10 @@ func TestServeAppCoding(t *testing.T) {
 func TestServeAppOffline(t *testing.T) {
 	t.Parallel()
 	pacetest.Costly(t)
-	v := app(t, []llmtest.Turn{{Events: slices.Concat(llmtest.Say("An okapi is a **mammal**."), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1, Output: 1}))}}, 390, 844, false)
+	say := func(text string) llmtest.Turn {
+		return llmtest.Turn{Events: slices.Concat(llmtest.Say(text), llmtest.Stop(llm.StopEnd, llm.Usage{Input: 1, Output: 1}))}
+	}
+	v := app(t, []llmtest.Turn{say("An okapi is a **mammal**."), say("It lives in the Congo."), say("It eats leaves.")}, 390, 844, false)
 	v.name = "offline-390"
 	b := v.b
 	b.Open(v.c.url + "/")
@@ -187,18 +210,19 @@ func TestServeAppOffline(t *testing.T) {
 	if len(manifest.Errors) > 0 || !strings.Contains(manifest.Data, `"standalone"`) {
 		t.Errorf("the manifest: %+v", manifest)
 	}
-	v.sends("What is an okapi?")
-	b.Until(`document.body.innerText.includes('mammal') && !document.querySelector('[aria-busy=true], .go.stop')`)
+	for _, is := range [][2]string{{"What is an okapi?", "mammal"}, {"Where does it live?", "Congo"}, {"What does it eat?", "leaves"}} {
+		v.sends(is[0]) // the chat isn't opened again, so its transcript was read in pieces
+		b.Until(fmt.Sprintf(`document.body.innerText.includes(%q) && !document.querySelector('[aria-busy=true], .go.stop')`, is[1]))
+	}
 	at := v.at()
-	b.Open(v.c.url + at) // so that all of it was read
-	b.Until(`document.body.innerText.includes('mammal')`)
 	v.writes("half a thought")
 	b.Until(`localStorage.getItem('draft:' + location.pathname.slice(3)) === 'half a thought'`)
+	v.keeps("leaves", "What does it eat?", "/v1/models")
 	b.Settle()
 	b.Forget()
 	v.c.end()
 	b.Open(v.c.url + at)
-	b.Until(`document.body.innerText.includes('mammal') && document.body.innerText.includes('Offline')`)
+	b.Until(`['mammal', 'Congo', 'leaves', 'Offline'].every((s) => document.body.innerText.includes(s))`)
 	b.Until(`document.querySelector('textarea').value === 'half a thought'`)
 	b.Until(`[...document.querySelectorAll('.chat')].some((e) => e.textContent.includes('okapi'))`) // the lists, too
 	v.shows("chat", "Offline", "What is an okapi?")

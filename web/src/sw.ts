@@ -112,7 +112,7 @@ async function file(request: Request): Promise<Response> {
 async function read(e: FetchEvent): Promise<Response> {
   const { request } = e;
   const body = request.method === "POST" ? await request.clone().text() : "";
-  const key = request.method === "GET" ? request.url : `${request.url}?asked=${await hash(body)}`;
+  const key = request.method === "GET" ? request.url : `${request.url}?asked=${body.length > 100 ? await hash(body) : encodeURIComponent(body)}`;
   const data = await caches.open(DATA);
   try {
     const got = await fetch(request);
@@ -123,9 +123,28 @@ async function read(e: FetchEvent): Promise<Response> {
     } else if (got.status === 401 || got.status === 423) await caches.delete(DATA);
     return got;
   } catch {
-    const kept = await data.match(key);
+    if (request.cache === "reload") return Response.error(); // it is to be newer than what was kept
+    const kept = /\/(nodes|entries)$/.test(new URL(request.url).pathname) ? await joined(data, request.url, JSON.parse(body)) : await data.match(key);
     return kept ? new Response(kept.body, { headers: { "Content-Type": "application/json", "X-Burin-Kept": "1" } }) : Response.error();
   }
+}
+
+/** joined makes an answer about a transcript of those that are kept: it was read as it grew, in other pieces than are asked for now. */
+async function joined(data: Cache, url: string, asked: { from?: number; ids?: string[] }): Promise<Response | undefined> {
+  const entries = new Map<string, unknown>();
+  const nodes: unknown[] = [];
+  const begun = `${url}?asked=`;
+  const all = (await data.keys()).filter((k) => k.url.startsWith(begun)).map((k) => ({ k, from: Number(/"from":(\d+)/.exec(decodeURIComponent(k.url.slice(begun.length)))?.[1] ?? Infinity) }));
+  for (const { k, from } of all.sort((a, b) => a.from - b.from)) {
+    const is = (await (await data.match(k))?.json()) as { nodes?: unknown[] | null; entries?: { entry: { id: string } }[] | null } | undefined;
+    for (const e of is?.entries ?? []) entries.set(e.entry.id, e);
+    if (from <= nodes.length) (is?.nodes ?? []).forEach((n, i) => (nodes[from + i] = n));
+  }
+  if (asked.ids) {
+    const found = asked.ids.map((id) => entries.get(id)).filter((e) => e !== undefined);
+    return found.length > 0 ? Response.json({ entries: found }) : undefined;
+  }
+  return nodes.length > 0 ? Response.json({ nodes: nodes.slice(asked.from), total: nodes.length }) : undefined;
 }
 
 let keeping: Promise<void> = Promise.resolve(); // one after the other

@@ -30,6 +30,8 @@ export interface Given<O extends keyof Operations> {
   query?: Values;
   body?: Operations[O]["in"];
   signal?: AbortSignal;
+  /** What the browser has kept doesn't do, as that may be older than what is shown. */
+  fresh?: boolean;
 }
 
 export class Client {
@@ -47,6 +49,7 @@ export class Client {
       init.body = JSON.stringify(given.body);
       init.headers = { "Content-Type": "application/json" };
     }
+    if (given.fresh) init.cache = "reload";
     const at = path.replace(/\{(id|name|file)\}/g, (_, key: "id" | "name" | "file") => encodeURIComponent(given[key] ?? ""));
     const answer = await this.send(at + queryOf(given.query), init);
     return (await answer.json()) as Operations[O]["out"];

@@ -7,6 +7,7 @@ import type { Follows } from "../api/stream";
 import { c } from "../i18n/coding";
 import { Drawing } from "../state/drawing";
 import { takenBack, textOf, Tree, writtenOf, type Part, type Said } from "../state/messages";
+import { keeps } from "../state/pwa";
 import { Waiting } from "../state/waiting.svelte";
 import { KEEP, Work, type PlanOption } from "./work.svelte";
 import { answerItems, filesOf, items, type CodingCall, type CodingEntry, type Details, type Item } from "./items";
@@ -51,6 +52,7 @@ export class Session {
   });
   private syncing: Promise<void> | undefined;
   private again = false;
+  private heard: string[] = []; // entries that events told of: nobody has kept them yet
 
   readonly working = $derived(this.facts?.working === true || this.live !== undefined);
   readonly items = $derived.by<Item[]>(() => {
@@ -81,6 +83,7 @@ export class Session {
       this.title = open.facts.stats.title || open.header.title || "";
       this.leaf = open.facts.leaf ?? "";
       await this.grow();
+      if (this.leaf !== "" && !this.tree.has(this.leaf)) this.leaf = this.tree.nodes.at(-1)?.id ?? ""; // without a connection: the newest that was kept
       await this.show();
       const { epoch, seq } = open.cursor;
       // What is being said now is heard from its beginning.
@@ -190,6 +193,7 @@ export class Session {
         this.retrying = "";
         this.calls = new Map();
         void this.sync().then(this.changed);
+        this.keep(this.heard.splice(0));
         break;
       case "title_changed":
         this.title = e["text"] as string;
@@ -201,7 +205,7 @@ export class Session {
         break;
       case "events_lost":
       case "owner_changed":
-        void this.waiting.read(this.client, this.id).catch(() => {});
+        void this.waiting.read(this.client, this.id, true).catch(() => {});
         void this.sync();
         break;
       case "auto_compaction_end":
@@ -241,6 +245,7 @@ export class Session {
     if (!id || this.entries.has(id)) return;
     if (m.role !== "user" && m.role !== "assistant" && m.role !== "toolResult") return;
     this.entries = new Map(this.entries).set(id, { type: "message", id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
+    this.heard.push(id);
     this.order = [...this.order, id];
     this.leaf = id;
   }
@@ -253,12 +258,11 @@ export class Session {
     this.syncing = (async () => {
       do {
         this.again = false;
-        await this.grow();
         const was = this.leaf;
-        const open = await this.client.call("GET /v1/sessions/{id}", { id: this.id });
+        const open = await this.client.call("GET /v1/sessions/{id}", { id: this.id, fresh: true });
         this.facts = open.facts;
         if (this.leaf === was) this.leaf = open.facts.leaf ?? ""; // else the stream has told of a newer one
-        if (this.leaf && !this.tree.has(this.leaf)) await this.grow();
+        await this.grow(); // after the question for the leaf, which is in the tree then
         await this.show();
       } while (this.again);
     })()
@@ -286,6 +290,8 @@ export class Session {
   }
 
   private async show(more = 0) {
+    if (this.leaf !== "" && !this.tree.has(this.leaf)) await this.grow(); // it has come since
+    if (this.leaf !== "" && !this.tree.has(this.leaf)) return;
     const all = this.branch();
     const first = this.order[0];
     const had = first === undefined ? -1 : all.findIndex((n) => n.id === first);
@@ -295,13 +301,7 @@ export class Session {
     const missing = ids.filter((id) => !this.entries.has(id));
     const entries = new Map<string, CodingEntry>();
     const before = new Set(this.order);
-    for (let i = 0; i < missing.length; i += 100) {
-      const got = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, query: { pictures: "address" }, body: { ids: missing.slice(i, i + 100) } });
-      for (const e of got.entries ?? []) {
-        const entry = e.entry as unknown as CodingEntry;
-        entries.set(entry.id, e.execution ? { ...entry, execution: e.execution } : entry);
-      }
-    }
+    for (const e of await this.ask(missing)) entries.set(e.id, e);
     const arrived = missing.flatMap((id) => entries.get(id)?.message ?? []).filter((m) => m.role === "user").map((m) => writtenOf(m).text);
     if (arrived.length > 0) this.sending = this.sending.filter((s) => !arrived.includes(s.text));
     // What events have told of meanwhile stays.
@@ -314,9 +314,18 @@ export class Session {
   /** peek reads entries of any branch, those that are here already without asking for them. */
   async peek(ids: string[]): Promise<CodingEntry[]> {
     const out = ids.map((id) => this.entries.get(id)).filter((e) => e !== undefined);
-    const missing = ids.filter((id) => !this.entries.has(id));
-    for (let i = 0; i < missing.length; i += 100) {
-      const got = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, query: { pictures: "address" }, body: { ids: missing.slice(i, i + 100) } });
+    return [...out, ...(await this.ask(ids.filter((id) => !this.entries.has(id))))];
+  }
+
+  /** keep asks for entries once more, to have them where there is no connection. */
+  private keep(ids: string[]) {
+    if (keeps() && ids.length > 0) this.ask(ids).catch(() => {});
+  }
+
+  private async ask(ids: string[]): Promise<CodingEntry[]> {
+    const out: CodingEntry[] = [];
+    for (let i = 0; i < ids.length; i += 100) {
+      const got = await this.client.call("POST /v1/sessions/{id}/entries", { id: this.id, query: { pictures: "address" }, body: { ids: ids.slice(i, i + 100) } });
       for (const e of got.entries ?? []) {
         const entry = e.entry as unknown as CodingEntry;
         out.push(e.execution ? { ...entry, execution: e.execution } : entry);

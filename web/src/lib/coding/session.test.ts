@@ -22,3 +22,15 @@ it("keeps what is said while its transcript is read", async () => {
   expect(shown().startsWith(before)).toBe(true);
   expect(JSON.stringify(session.items)).toContain("four");
 });
+
+it("stays in sight when the connection ends while it is read again", async () => {
+  const server = new Server();
+  server.say("user", "one");
+  const session = new Session("1", new Client(server), server.follow(), () => {});
+  await session.load();
+  session.hear({ event: { type: "message_end", entryId: server.say("assistant", "two"), message: { role: "assistant", content: [{ type: "text", text: "two" }] } } } as never);
+  server.kept = 1;
+  session.hear({ event: { type: "auto_compaction_end" } } as never);
+  for (let i = 0; i < 20; i++) await new Promise((r) => setTimeout(r));
+  expect(session.items.map((i) => i.id)).toEqual(["e0", "e1.0"]);
+});

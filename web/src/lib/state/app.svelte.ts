@@ -150,11 +150,12 @@ export class App {
     addEventListener("unhandledrejection", (e) => this.fails(e.reason));
     followKeyboard();
     this.paint();
-    void this.begin();
+    const begun = this.begin();
     if (!secret) {
       install(
         (path) => this.go(path),
         (take) => this.tell(t("app.update"), take, t("app.reload"), true),
+        () => void begun.then(() => this.keep()).catch(() => {}),
       );
     }
   }
@@ -183,6 +184,12 @@ export class App {
     }
     this.ready = true;
     performance.mark("ready");
+  }
+
+  /** keep asks once more for what the first visit began with, when somebody is there to keep it. */
+  private async keep() {
+    await Promise.all([this.client.call("GET /v1/me"), this.client.call("GET /v1/models"), this.refresh()]);
+    if (this.open) await new Open(this.open.id, this.client, { follow() {}, leave() {} }, () => {}).load();
   }
 
   private take(projects: Project[], chats: Chat[]) {
@@ -217,12 +224,12 @@ export class App {
 
   private async read() {
     try {
-      const [projects, chats, preferences] = await Promise.all([this.client.call("GET /v1/projects"), this.client.call("GET /v1/chats", { query: { limit: 300 } }), this.client.call("GET /v1/preferences")]);
+      const [projects, chats, preferences] = await Promise.all([this.client.call("GET /v1/projects", { fresh: true }), this.client.call("GET /v1/chats", { query: { limit: 300 }, fresh: true }), this.client.call("GET /v1/preferences", { fresh: true })]);
       this.take(projects ?? [], chats ?? []);
       this.preferences = preferences;
       this.changes++;
       if (this.open && !document.hidden) this.look(this.open.id);
-      this.offline = this.client.stale;
+      this.offline = false;
     } catch {
       // The next one may work.
     }

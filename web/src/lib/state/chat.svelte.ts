@@ -7,6 +7,7 @@ import type { Agent, Chat, Facts, Input, Node, Question, Reply } from "../api/sc
 import { t } from "../i18n";
 import { Drawing } from "./drawing";
 import { add, busyWith, minionsOf, partsOf, sendable, stubs, takenBack, textOf, Tree, turns, writtenOf, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
+import { keeps } from "./pwa";
 import { Waiting } from "./waiting.svelte";
 
 const PAGE = 100; // entries that are read at a time
@@ -30,6 +31,7 @@ export class Open {
   private read = $state(0); // changes with the entries that are there
   private entries = new Map<string, Entry>(); // those near what is shown, and the newest
   private rough = new Set<string>(); // those that events told of: when they were written is in the transcript
+  private heard: string[] = []; // prompts that events told of: nobody has kept them yet
   private built = new Map<Stub, Turn>();
   private wanted: [number, number] = [0, 0];
   private reading = false;
@@ -134,7 +136,9 @@ export class Open {
         let next = this.missing(from, to);
         if (next.length === 0 && this.missing(from - AROUND / 2, to + AROUND / 2).length > 0) next = this.missing(from - AROUND, to + AROUND);
         if (next.length === 0) break;
+        const had = this.entries.size;
         await this.fetch(next.slice(0, PAGE));
+        if (this.entries.size === had) break; // without a connection it may not be there
       }
       this.forget();
     } catch {
@@ -208,6 +212,7 @@ export class Open {
       this.facts = open.facts;
       this.leaf = open.facts.leaf ?? "";
       await this.grow();
+      if (this.leaf !== "" && !this.tree.has(this.leaf)) this.leaf = this.tree.nodes.at(-1)?.id ?? ""; // without a connection: the newest that was kept
       await this.show();
       // What is being said now is heard from its beginning: the server keeps the pieces of an
       // answer until it is whole.
@@ -238,7 +243,7 @@ export class Open {
       if (this.ended) {
         // It was opened again, and may have said something before it was followed.
         this.ended = false;
-        void this.waiting.read(this.client, this.id).catch(() => {});
+        void this.waiting.read(this.client, this.id, true).catch(() => {});
         void this.sync().then(() => {
           if (!this.working) this.sending = [];
         });
@@ -334,6 +339,7 @@ export class Open {
         this.retrying = "";
         this.calls = new Map();
         void this.sync().then(this.settled);
+        this.keep(this.heard.splice(0));
         break;
       case "session_tree":
         this.leaf = entry ?? "";
@@ -345,7 +351,7 @@ export class Open {
         break;
       case "events_lost":
       case "owner_changed":
-        void this.waiting.read(this.client, this.id).catch(() => {});
+        void this.waiting.read(this.client, this.id, true).catch(() => {});
         void this.sync();
         break;
       case "auto_compaction_end":
@@ -393,7 +399,8 @@ export class Open {
     }
     const type = m.role === "user" || m.role === "assistant" || m.role === "toolResult" ? "message" : "custom_message";
     this.entries.set(id, { type, id, parentId: this.leaf || null, timestamp: new Date().toISOString(), message: m });
-    if (m.role !== "user") this.rough.add(id);
+    if (m.role === "user") this.heard.push(id);
+    else this.rough.add(id);
     if (type === "message") this.branch = stubs([{ id, type, role: m.role }], this.branch);
     this.leaf = id;
   }
@@ -408,7 +415,7 @@ export class Open {
       do {
         this.again = false;
         const [was, told] = [this.leaf, this.told];
-        const open = await this.client.call("GET /v1/sessions/{id}", { id: this.id });
+        const open = await this.client.call("GET /v1/sessions/{id}", { id: this.id, fresh: true });
         this.facts = this.told === told ? open.facts : { ...open.facts, working: this.facts?.working === true };
         if (this.leaf === was) this.leaf = open.facts.leaf ?? ""; // else the stream has told of a newer one
         await this.grow(); // after the question for the leaf, which is in the tree then
@@ -448,6 +455,7 @@ export class Open {
       for (const id of next) asked.add(id);
       await this.fetch(next);
     }
+    if (this.leaf !== "" && !this.tree.has(this.leaf)) return; // the connection ended meanwhile
     // Those that are as they were stay the same objects.
     for (let i = 0; i < branch.length; i++) {
       const was = this.branch[i];
@@ -457,6 +465,11 @@ export class Open {
     this.built.clear(); // there may be other versions of them
     this.branch = branch;
     this.read++;
+  }
+
+  /** keep asks for entries once more, to have them where there is no connection. */
+  private keep(ids: string[]) {
+    if (keeps() && ids.length > 0) this.ask(ids).catch(() => {});
   }
 
   private async ask(ids: string[]): Promise<Entry[]> {

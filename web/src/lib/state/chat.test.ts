@@ -95,3 +95,21 @@ it("reads many turns at a time while a person scrolls", async () => {
   }
   expect(server.asked - before).toBeLessThan(20);
 });
+
+it("stays in sight when the connection ends while it is read again", async () => {
+  const [server, open] = await opened();
+  open.hear({ event: { type: "message_end", message: { role: "user", content: "three" }, entryId: server.say("user", "three") } } as never);
+  server.kept = 2;
+  open.hear({ event: { type: "auto_compaction_end" } } as never);
+  await settled(open);
+  expect(shown(open)).toBe("e0 e1 e2");
+});
+
+it("shows the newest that is kept where there is no connection", async () => {
+  const [server] = await opened();
+  server.say("user", "three");
+  server.kept = 2;
+  const open = new Open("1", new Client(server), server.follow(), () => {});
+  await open.load();
+  expect(shown(open)).toBe("e0 e1");
+});

@@ -2,11 +2,17 @@
 
 import { trusted } from "../api/stream";
 
-/** install registers the service worker, where the browser has one. */
-export function install(go: (path: string) => void, update: (take: () => void) => void) {
+/** keeps reports whether what the page asks for is kept, to be read without a connection. */
+export function keeps(): boolean {
+  return !!(navigator.serviceWorker as ServiceWorkerContainer | undefined)?.controller;
+}
+
+/** install registers the service worker, where the browser has one. keep asks for what the app begins with: on the first visit nobody was there to keep it. */
+export function install(go: (path: string) => void, update: (take: () => void) => void, keep: () => void) {
   const workers = navigator.serviceWorker as ServiceWorkerContainer | undefined; // none without https
   if (!workers) return;
   workers.addEventListener("message", ({ data }: MessageEvent<{ go?: string }>) => data.go?.startsWith("/") && go(data.go));
+  if (!workers.controller) workers.addEventListener("controllerchange", keep, { once: true });
   void workers
     .register(trusted("/sw.js"), { scope: "/" })
     .then((r) => {

@@ -4,6 +4,7 @@ import type { Transport } from "../api/client";
 export class Server implements Transport {
   entries: { id: string; role: string; text: string }[] = [];
   working = false;
+  kept = Infinity; // how many entries a browser has kept, which has no connection
   asked = 0; // how often for entries
   before: Record<string, () => void> = {}; // what happens once before a request is answered
   after: Record<string, () => void> = {}; // and before its answer arrives
@@ -33,7 +34,7 @@ export class Server implements Transport {
       case "sessions/1":
         return { header: {}, facts: { leaf: this.entries.at(-1)?.id ?? "", working: this.working, stats: {} }, cursor: { epoch: "e", seq: 0 } };
       case "sessions/1/nodes":
-        return { nodes: this.entries.map((e, i) => ({ id: e.id, type: "message", role: e.role, parent: i - 1, name: "", label: "" })).slice(body.from), total: this.entries.length };
+        return { nodes: this.entries.map((e, i) => ({ id: e.id, type: "message", role: e.role, parent: i - 1, name: "", label: "" })).slice(0, this.kept).slice(body.from), total: Math.min(this.kept, this.entries.length) };
       case "sessions/1/entries":
         this.asked++;
         return { entries: body.ids!.map((id) => ({ entry: { type: "message", id, message: this.entries.find((e) => e.id === id && { role: e.role, content: e.text }) } })) };

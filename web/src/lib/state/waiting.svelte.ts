@@ -10,12 +10,12 @@ export class Waiting {
   private asked = 0;
 
   /** read asks for both lists. What events say meanwhile is newer than these. */
-  async read(client: Client, id: string) {
+  async read(client: Client, id: string, fresh = false) {
     const turn = ++this.asked;
     this.told.clear();
     const [queued, questions] = await Promise.all([
-      client.call("POST /v1/sessions/{id}/queue", { id }),
-      client.call("POST /v1/sessions/{id}/questions", { id }),
+      client.call("POST /v1/sessions/{id}/queue", { id, fresh }),
+      client.call("POST /v1/sessions/{id}/questions", { id, fresh }),
     ]);
     if (turn !== this.asked) return;
     if (!this.told.has("queue")) this.queued = queued;
