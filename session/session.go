@@ -279,7 +279,10 @@ func (s *Session) assemble(past *transcript.Context) {
 }
 
 // Abort stops what is running.
-func (s *Session) Abort() { s.stage.abort() }
+func (s *Session) Abort() {
+	s.inbox.stop()
+	s.stage.abort()
+}
 
 // Prompt sends a user message and runs until the model is done. Steering messages that were
 // sent before it, while nothing ran, come first.
@@ -295,7 +298,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (out agent.Outcome)
 	defer end()
 	defer s.tools.force("")
 	typed := s.redactor.message(m)
-	defer func() { s.inbox.hold(out.Reason == agent.ReasonAborted) }()
+	defer func() { s.inbox.hold(out) }()
 	m, err = attach(ctx, s, m)
 	var turn *Turn
 	if err == nil {

@@ -117,6 +117,7 @@ type inbox struct {
 	all     []*submitted // not settled yet
 	held    bool         // queued messages don't start by themselves
 	last    time.Time    // of the previous message
+	stopped time.Time    // of the last message before the user stopped what runs
 	turns   map[string]*turn
 	settled []string        // ids of finished turns, oldest first
 	earlier map[string]bool // ids of messages of earlier owners; nil: not looked for yet
@@ -183,11 +184,21 @@ func (b *inbox) running() string {
 	return b.now
 }
 
-// hold sets whether queued messages start by themselves.
-func (b *inbox) hold(yes bool) {
+// stop notes that the user stops what runs.
+func (b *inbox) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held = yes
+	b.stopped = b.last
+}
+
+// hold decides at the end of a run whether queued messages start by themselves: not if it was stopped, unless the
+// user has sent one since then, before it had ended.
+func (b *inbox) hold(out agent.Outcome) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held = out.Reason == agent.ReasonAborted && !slices.ContainsFunc(b.all, func(q *submitted) bool {
+		return !q.read && q.m.Role == llm.RoleUser && q.m.Time.After(b.stopped)
+	})
 }
 
 // settle ends the turns of ids. It returns those that were open; tell informs those who wait
@@ -455,8 +466,8 @@ func (s *Session) settleRun(out agent.Outcome, end func()) {
 		ids = append(ids, s.inbox.now) // of a run without a message of its own
 	}
 	s.inbox.now = ""
-	s.inbox.held = out.Reason == agent.ReasonAborted
 	s.inbox.mu.Unlock()
+	s.inbox.hold(out)
 	end()
 	ended, tell := s.inbox.settle(out, ids...)
 	if len(ended) > 0 {

@@ -460,3 +460,53 @@ func TestWaitAfterCrash(t *testing.T) {
 		t.Errorf("the second one ended as %+v", out)
 	}
 }
+
+// What is sent after a stop runs when what was stopped has ended, also if it was sent before that. What had been sent
+// before the stop waits for the user.
+func TestSentAfterStop(t *testing.T) {
+	for _, stopFirst := range []bool{true, false} {
+		asked, gate := make(chan struct{}), make(chan struct{})
+		slow := simple("slow", tool.Reads, func(context.Context, tool.Call, string) (*tool.Result, error) {
+			close(asked)
+			<-gate // it takes its time to end
+			return tool.Text("done"), nil
+		})
+		r := start(t, formats()[0], func(_ *rig, o *session.Options) { o.Tools = []*tool.Tool{slow} },
+			llmtest.Turn{Events: slices.Concat(llmtest.Call("1", "slow", `{"path":"x"}`), llmtest.Stop(llm.StopToolUse, llm.Usage{}))}, say("two"))
+		submit := func(text string) session.Receipt {
+			t.Helper()
+			got, err := r.Submit(t.Context(), session.Input{Message: llm.UserText(text)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		first := submit("go")
+		<-asked
+		var next session.Receipt
+		if stopFirst {
+			r.Abort()
+			next = submit("something else")
+		} else {
+			next = submit("something else")
+			r.Abort()
+		}
+		close(gate)
+		if out, err := r.Wait(t.Context(), first.ID); err != nil || out.Reason != agent.ReasonAborted {
+			t.Fatalf("the first ended with %+v, %v", out, err)
+		}
+		waits, err := r.Handle("test", false).Queue().Waiting(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waits.Held == stopFirst {
+			t.Fatalf("stopped first: %v, and what waits is %+v", stopFirst, waits)
+		}
+		if !stopFirst {
+			continue
+		}
+		if out, err := r.Wait(t.Context(), next.ID); err != nil || out.Reason != agent.ReasonDone {
+			t.Errorf("what was sent after the stop: %+v, %v", out, err)
+		}
+	}
+}

@@ -163,16 +163,32 @@ func (v *appVisit) keepsFiles(brain *brain) {
 	if got := read(); !strings.Contains(got, "The word is okapi.") || !strings.Contains(got, "say second") {
 		t.Errorf("the model read %q", got)
 	}
+
+	// What is sent in the moment of a stop isn't stopped with it.
+	v.sends("gate say third")
+	b.Until(`document.querySelector('.go.stop')`)
+	v.writes("say fourth")
+	b.Until(`[...document.querySelectorAll('.composer .button')].some((e) => e.innerText.includes('Queue'))`)
+	b.Eval(`document.querySelector('textarea').dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true})); [...document.querySelectorAll('.composer .button')].find((e) => e.innerText.includes('Queue')).click()`, nil)
+	b.Until(`[...document.querySelectorAll('.answer')].at(-1).innerText.includes('fourth') && !document.querySelector('.waiting')` + calm)
+	brain.free()
 }
 
-// leavesTheEnd checks that a page which is scrolled up a little doesn't follow the answer, and that the list of models opens by its
+// leavesTheEnd checks that a page stays at the end when the field grows, and when it becomes small while an answer grows, that
+// one which is scrolled up a little doesn't follow the answer, and that the list of models opens by its
 // key with all of them, and gives the focus back.
 func (v *appVisit) leavesTheEnd(brain *brain) {
 	b := v.b
 	v.t.Helper()
 	const left = `(() => { const s = document.querySelector('.scroller'); return s.scrollHeight - s.scrollTop - s.clientHeight; })()`
 	v.sends("say " + strings.Repeat("A line of many words that fills the page. ", 100))
-	b.Until(`document.querySelectorAll('.answer').length > 0 && document.querySelector('.scroller').scrollHeight > 1200 && !document.querySelector('[aria-busy=true], .go.stop') && ` + left + ` < 2`)
+	b.Until(`[...document.querySelectorAll('.answer')].at(-1)?.innerText.startsWith('A line of many') && !document.querySelector('[aria-busy=true], .go.stop') && ` + left + ` < 2`)
+	b.Eval(`(() => { const s = document.querySelector('.scroller'); s.scrollTop -= 1; s.scrollTop += 1; document.querySelector('.composer textarea').style.height = '200px'; })()`, nil)
+	b.Settle()
+	b.Until(`document.querySelector('.composer textarea').offsetHeight === 200 && ` + left + ` < 2 && !document.querySelector('.latest')`)
+	b.Eval(`(() => { document.querySelector('.composer textarea').style.height = ''; void document.querySelector('.scroller').scrollTop; [...document.querySelectorAll('.answer')].at(-1).style.paddingBottom = '300px'; })()`, nil)
+	b.Settle()
+	b.Until(left + ` < 2 && !document.querySelector('.latest')`)
 	v.sends("gate say " + strings.Repeat("one more ", 200))
 	b.Until(`document.querySelector('.after .dots') && ` + left + ` < 2`)
 	b.Call("Input.dispatchMouseEvent", map[string]any{"type": "mouseWheel", "x": 700, "y": 300, "deltaX": 0, "deltaY": -20}, nil)
