@@ -223,8 +223,14 @@ export class App {
   }
 
   private async read() {
+    const lists = () => [this.projects, this.chats, this.preferences];
+    const had = lists();
     try {
       const [projects, chats, preferences] = await Promise.all([this.client.call("GET /v1/projects", { fresh: true }), this.client.call("GET /v1/chats", { query: { limit: 300 }, fresh: true }), this.client.call("GET /v1/preferences", { fresh: true })]);
+      if (lists().some((l, i) => l !== had[i])) {
+        this.behind = true; // they may not have what was changed here meanwhile
+        return;
+      }
       this.take(projects ?? [], chats ?? []);
       this.preferences = preferences;
       this.changes++;
