@@ -340,6 +340,14 @@ func TestServeAppMinion(t *testing.T) {
 		b.Until(`document.body.innerText.includes('nothing more') && document.querySelectorAll('.answer').length === 2 && !document.querySelector('[aria-busy=true], .go.stop')`)
 		b.Eval(`document.querySelector('.back').click()`, nil)
 		b.Until(`!location.pathname.includes('.first') && document.body.innerText.includes('It found one.')`)
+		// What it said is found, and leads there.
+		b.Call("Input.dispatchKeyEvent", map[string]any{"type": "rawKeyDown", "key": "k", "windowsVirtualKeyCode": 75, "modifiers": 2}, nil)
+		b.Until(`document.querySelector('dialog input')`)
+		b.Write("count its mistakes")
+		b.Until(`document.querySelector('.row.at')?.innerText.includes('I count its mistakes.') && document.querySelector('.row.at').innerText.includes('check it · first')`)
+		v.shows("found", "I count its mistakes.")
+		b.Press("Enter")
+		b.Until(`/[.]first#[0-9a-f]+$/.test(location.href) && document.querySelector('.row.found')?.innerText.includes('I count its mistakes.')`)
 		v.quiet("back")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/burin-dev/burin/internal/chat/project"
 	"github.com/burin-dev/burin/llm"
 )
 
@@ -300,6 +301,13 @@ func TestServeMinions(t *testing.T) {
 	var open struct{ Facts struct{ Cost float64 } }
 	c.must(http.StatusNotFound, "GET", "/v1/sessions/"+chat+".other", nil, nil)
 	c.must(http.StatusOK, "GET", minion, nil, &open)
+
+	// What it said is found, and leads to its session.
+	var hits project.Found
+	c.must(http.StatusOK, "GET", "/v1/search?q=draft.txt", nil, &hits)
+	if len(hits.Hits) == 0 || hits.Hits[0].Agent != "first" || hits.Hits[0].Chat != chat || !slices.ContainsFunc(before, func(n struct{ ID, Role string }) bool { return n.ID == hits.Hits[0].Entry }) {
+		t.Errorf("found %+v of %+v", hits, before)
+	}
 
 	// After a restart it is still there, and does its work again on another branch.
 	c.end()

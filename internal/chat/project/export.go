@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/burin-dev/burin/internal/chat/chatfile"
+	"github.com/burin-dev/burin/internal/chat/vault"
 	"github.com/burin-dev/burin/internal/chat/vfs"
 	"github.com/burin-dev/burin/internal/prose"
 	"github.com/burin-dev/burin/llm"
@@ -21,7 +22,8 @@ import (
 )
 
 // Export writes all that a person has here into an archive: a folder for each project, with its settings, its
-// files, and three files for each chat, of which the one in JSONL is a session that burin opens. Of projects of others
+// files, and three files for each chat and for each agent that worked for one, of which the one in JSONL is a session
+// that burin opens. Of projects of others
 // there are the person's own chats. What is in
 // the trash is in it; deleted files and old versions of files are not. In memory are a file, or the texts of
 // a chat, at a time. What is changed meanwhile is in it as it is when it is its turn.
@@ -123,6 +125,9 @@ func exportChat(ctx context.Context, s *Store, person, id, folder string, to *zi
 	if err := WriteJSON(to, name+".json", c); err != nil {
 		return err
 	}
+	if err := exportMinions(ctx, s, person, c, path.Join(path.Dir(folder), "agents", path.Base(name)), to); err != nil {
+		return err
+	}
 	l, err := s.View(ctx, person, c, transcript.Options{})
 	if errors.Is(err, fs.ErrNotExist) { // nothing was said
 		return nil
@@ -136,11 +141,58 @@ func exportChat(ctx context.Context, s *Store, person, id, folder string, to *zi
 		return err
 	}
 	page.Title, page.Leaf = c.Title, l.Leaf()
-	w, err := to.Create(name + ".md")
+	return exportPage(page, to, name+".md")
+}
+
+func exportPage(page export.Page, to *zip.Writer, name string) error {
+	w, err := to.Create(name)
 	if err == nil {
 		err = export.Markdown(w, page)
 	}
 	return err
+}
+
+// exportMinions writes the agents of a chat into a folder of their own: what is known of each, and what it said.
+func exportMinions(ctx context.Context, s *Store, person string, c Chat, folder string, to *zip.Writer) error {
+	agents := MinionsOf(s, person, c)
+	rows, err := minionRows(ctx, s, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		name := path.Join(folder, r.id)
+		var facts any = struct {
+			Unreadable string `json:"unreadable"`
+		}{ForDamage}
+		ring, err := s.keys.Ring(ctx, person)
+		if err != nil {
+			return err
+		}
+		if data, err := ring.Open(place("minions", agents.place(r.id)), r.sealed); err == nil && json.Valid(data) {
+			facts = json.RawMessage(data)
+		} else if errors.Is(err, vault.ErrLocked) {
+			return err
+		}
+		if err := WriteJSON(to, name+".json", facts); err != nil {
+			return err
+		}
+		l, err := agents.View(ctx, r.id)
+		if errors.Is(err, fs.ErrNotExist) { // it never answered
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		page, err := exportSession(l, to, name+".jsonl")
+		if err = errors.Join(err, l.Close()); err != nil {
+			return err
+		}
+		page.Title, page.Leaf = r.id, l.Leaf()
+		if err := exportPage(page, to, name+".md"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Forms of a chat as a file.

@@ -32,7 +32,7 @@ const (
 	maxQuery    = 400 // bytes
 )
 
-// Finder finds words in the chats of people: in what they and the model have said, on all
+// Finder finds words in the chats of people: in what they, the model and agents have said, on all
 // branches, and in titles.
 //
 // A title is in the index when the change of it has committed. Messages are written by the
@@ -60,9 +60,10 @@ type Query struct {
 type Hit struct {
 	Kind    string         `json:"kind"` // message or title
 	Chat    string         `json:"chat"`
+	Agent   string         `json:"agent,omitempty"` // in whose chat, CHAT.AGENT, it is
 	Project string         `json:"project"`
 	Title   string         `json:"title,omitempty"` // of the chat
-	Entry   string         `json:"entry,omitempty"` // of the chat's tree, which has the message
+	Entry   string         `json:"entry,omitempty"` // of the tree that has the message
 	Role    llm.Role       `json:"role,omitempty"`
 	Time    time.Time      `json:"time"`
 	Snippet search.Snippet `json:"snippet"`
@@ -155,13 +156,13 @@ type shelf struct {
 
 type opened struct {
 	chat Chat
-	log  *transcript.Log // nil: it isn't needed yet
+	logs map[string]*transcript.Log // those that were needed, by the agent's id; "" is the chat's own
 }
 
 func (o *shelf) close() {
 	for _, c := range o.chats {
-		if c.log != nil {
-			_ = c.log.Close() // it was only read
+		for _, l := range c.logs {
+			_ = l.Close() // it was only read
 		}
 	}
 }
@@ -170,7 +171,7 @@ func (o *shelf) close() {
 func (o *shelf) hit(ctx context.Context, h search.Hit, query string) (hit Hit, err error) {
 	c := o.chats[h.Parent]
 	if c == nil {
-		c = &opened{}
+		c = &opened{logs: map[string]*transcript.Log{}}
 		if c.chat, err = o.store.Chat(ctx, o.person, h.Parent); err != nil {
 			return hit, err
 		}
@@ -179,13 +180,23 @@ func (o *shelf) hit(ctx context.Context, h search.Hit, query string) (hit Hit, e
 	hit = Hit{Kind: h.Kind, Chat: c.chat.ID, Project: c.chat.Project, Title: c.chat.Title, Time: h.Time.UTC()}
 	text := c.chat.Title
 	if h.Kind == kindMessage {
-		if c.log == nil {
-			if c.log, err = o.store.View(ctx, o.person, c.chat, transcript.Options{}); err != nil {
+		hit.Entry = strings.TrimPrefix(h.ID, h.Parent+"/")
+		if agent, entry, ok := strings.Cut(hit.Entry, "/"); ok {
+			hit.Agent, hit.Entry = agent, entry
+		}
+		l := c.logs[hit.Agent]
+		if l == nil {
+			if hit.Agent == "" {
+				l, err = o.store.View(ctx, o.person, c.chat, transcript.Options{})
+			} else {
+				l, err = MinionsOf(o.store, o.person, c.chat).View(ctx, hit.Agent)
+			}
+			if err != nil {
 				return hit, err
 			}
+			c.logs[hit.Agent] = l
 		}
-		hit.Entry = strings.TrimPrefix(h.ID, h.Parent+"/")
-		e, err := c.log.Entry(hit.Entry)
+		e, err := l.Entry(hit.Entry)
 		if err != nil || e.Message == nil {
 			return hit, errors.Join(fs.ErrNotExist, err)
 		}
@@ -325,8 +336,13 @@ func (f *Finder) Index(ctx context.Context, person, id, holder string, log *tran
 	if log != nil {
 		nodes = log.Stored()
 	}
+	if indexed != turns {
+		if err := f.indexMinions(ctx, person, c); err != nil {
+			return err
+		}
+	}
 	for {
-		docs, to, err := f.slice(ctx, id, log, nodes, entries)
+		docs, to, err := f.slice(ctx, id, id, log, nodes, entries)
 		if err != nil {
 			return err
 		}
@@ -344,8 +360,74 @@ func (f *Finder) Index(ctx context.Context, person, id, holder string, log *tran
 	}
 }
 
-// slice is what entries of a transcript add to the index.
-func (f *Finder) slice(ctx context.Context, chat string, log *transcript.Log, nodes []transcript.Node, from int) (docs []search.Doc, to int, err error) {
+// indexMinions brings the agents of a chat in the index up to their transcripts.
+func (f *Finder) indexMinions(ctx context.Context, person string, c Chat) error {
+	rows, err := f.store.db.Query(ctx, `SELECT id, entries, sealed FROM {minions} WHERE chat = ?1 AND indexed = 0`, c.ID)
+	if err != nil {
+		return err
+	}
+	var behind []minionBehind
+	for rows.Next() && err == nil {
+		var m minionBehind
+		err = rows.Scan(&m.id, &m.entries, &m.sealed)
+		behind = append(behind, m)
+	}
+	err = errors.Join(err, rows.Err(), rows.Close())
+	for _, m := range behind {
+		if err == nil {
+			err = f.indexMinion(ctx, person, c, m)
+		}
+	}
+	return err
+}
+
+// minionBehind is an agent that may have said more than the index has.
+type minionBehind struct {
+	id      string
+	entries int // of its transcript, which the index has
+	sealed  []byte
+}
+
+// indexMinion indexes an agent. Another one may do it at the same time.
+func (f *Finder) indexMinion(ctx context.Context, person string, c Chat, m minionBehind) error {
+	agents := MinionsOf(f.store, person, c)
+	log, err := agents.View(ctx, m.id)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrUnreadable) { // it never answered, or nobody can read it
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("agent %s: %w", m.id, err)
+	}
+	defer log.Close() //nolint:errcheck // it was only read
+	ring, err := f.store.keys.Ring(ctx, person)
+	if err != nil {
+		return err
+	}
+	nodes := log.Stored()
+	for from, going := m.entries, true; going; {
+		docs, to, err := f.slice(ctx, c.ID, agents.place(m.id), log, nodes, from)
+		if err != nil {
+			return err
+		}
+		err = f.store.db.Update(ctx, func(q store.Querier) error {
+			// What was noted since its transcript was opened may be about more than that has.
+			n, err := q.Exec(ctx, `UPDATE {minions} SET entries = ?4, indexed = CASE WHEN sealed = ?5 AND ?6 = 1 THEN 1 ELSE 0 END
+				WHERE chat = ?1 AND id = ?2 AND entries = ?3`, c.ID, m.id, from, to, m.sealed, int(count(to >= len(nodes))))
+			if going = n > 0 && to < len(nodes); err != nil || n == 0 {
+				return err
+			}
+			return f.store.index.Write(ctx, q, ring, person, docs, nil)
+		})
+		if err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// slice is what entries of a transcript at a place, that of a chat or of one of its agents, add to the index.
+func (f *Finder) slice(ctx context.Context, chat, place string, log *transcript.Log, nodes []transcript.Node, from int) (docs []search.Doc, to int, err error) {
 	size := 0
 	for to = from; to < len(nodes) && len(docs) < sliceDocs && size < sliceBytes; to++ {
 		n := nodes[to]
@@ -366,7 +448,7 @@ func (f *Finder) slice(ctx context.Context, chat string, log *transcript.Log, no
 			continue
 		}
 		text := e.Message.Text()
-		docs = append(docs, search.Doc{Ref: search.Ref{Kind: kindMessage, ID: chat + "/" + n.ID}, Parent: chat, Time: e.Message.Time, Text: text})
+		docs = append(docs, search.Doc{Ref: search.Ref{Kind: kindMessage, ID: place + "/" + n.ID}, Parent: chat, Time: e.Message.Time, Text: text})
 		size += len(text)
 	}
 	return docs, to, nil

@@ -84,7 +84,7 @@ func (f *finding) turn(person string, c project.Chat, texts ...string) {
 func TestFind(t *testing.T) {
 	storetest.Each(t, parts, func(t *testing.T, open func() *store.DB) {
 		for name, test := range map[string]func(*finding){
-			"own": testFindOwn, "trash": testFindTrash, "old": testFindOld, "servers": testFindServers, "locked": testFindLocked, "cut": testFindCut, "unkept": testFindUnkept, "unread": testFindUnread,
+			"own": testFindOwn, "trash": testFindTrash, "old": testFindOld, "servers": testFindServers, "locked": testFindLocked, "cut": testFindCut, "unkept": testFindUnkept, "unread": testFindUnread, "agents": testFindAgents,
 		} {
 			t.Run(name, func(t *testing.T) {
 				db := open()
@@ -143,6 +143,58 @@ func testFindOwn(f *finding) {
 			f.Errorf("%.20q: %v", q.Text, err)
 		}
 	}
+}
+
+// What agents of a chat have said is found in their chats: that of before agents were indexed, and each message once.
+func testFindAgents(f *finding) {
+	ctx := f.Context()
+	c := f.chat("ann", "", "Plums", "Ask somebody about quinces.")
+	m := project.MinionsOf(f.store, "ann", c)
+	work := func(id string, texts ...string) {
+		f.Helper()
+		l := must[*transcript.Log](f.T)(m.Open(ctx, id, transcript.Options{}))
+		for i, text := range texts {
+			say(f.T, l, []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2], text)
+		}
+		if err := errors.Join(l.Close(), m.Note(ctx, id, []byte("{}"))); err != nil {
+			f.Fatal(err)
+		}
+	}
+	if err := m.Note(ctx, "idle", []byte("{}")); err != nil {
+		f.Fatal(err)
+	}
+	var many []string
+	for i := range 401 { // more than are indexed at a time
+		many = append(many, fmt.Sprintf("pear %d", i))
+	}
+	work("cook", "How is a quince cooked?", "A quince is cooked slowly.")
+	work("long", many...)
+	f.turn("ann", c, "And?")
+	f.finds("ann", "cooked", "Plums:assistant:A quince is cooked slowly.|Plums:user:How is a quince cooked?")
+	r := must[project.Found](f.T)(f.Search(ctx, "ann", project.Query{Text: "slowly", Chat: c.ID}))
+	if len(r.Hits) != 1 || r.Hits[0].Agent != "cook" || r.Hits[0].Chat != c.ID {
+		f.Fatalf("found %+v", r)
+	}
+	l := must[*transcript.Log](f.T)(m.View(ctx, "cook"))
+	if e, err := l.Entry(r.Hits[0].Entry); err != nil || e.Message.Text() != "A quince is cooked slowly." {
+		f.Errorf("at the hit is %+v, %v", e, err)
+	}
+	_ = l.Close()
+
+	work("cook", "And a pear, cooked?")
+	f.turn("ann", c, "Go on.")
+	f.finds("ann", "cooked", "Plums:assistant:A quince is cooked slowly.|Plums:user:And a pear, cooked?|Plums:user:How is a quince cooked?")
+	if r := must[project.Found](f.T)(f.Search(ctx, "ann", project.Query{Text: "pear"})); r.Total != len(many)+1 {
+		f.Errorf("found %d pears of %d", r.Total, len(many)+1)
+	}
+	var behind int
+	if err := f.db.QueryRow(ctx, `SELECT count(*) FROM {minions} WHERE indexed = 0`).Scan(&behind); err != nil || behind != 1 { // the idle one
+		f.Errorf("%d are behind, %v", behind, err)
+	}
+	if err := f.store.TrashChat(ctx, "ann", c.ID, true); err != nil {
+		f.Fatal(err)
+	}
+	f.finds("ann", "cooked", "")
 }
 
 // What is in the trash isn't found, and what was removed leaves the index.

@@ -36,7 +36,7 @@ func (m *Minions) place(id string) string { return m.chat.ID + "/" + id }
 // transcript is what [Store.Open] and [Store.View] know an agent's transcript by.
 func (m *Minions) transcript(id string) Chat { return Chat{ID: m.place(id)} }
 
-// Note keeps what is to be known of an agent.
+// Note keeps what is to be known of an agent. It may have said something since the last time.
 func (m *Minions) Note(ctx context.Context, id string, facts []byte) error {
 	ring, err := m.store.keys.Ring(ctx, m.person)
 	if err != nil {
@@ -47,7 +47,7 @@ func (m *Minions) Note(ctx context.Context, id string, facts []byte) error {
 		return err
 	}
 	_, err = m.store.db.Exec(ctx, `INSERT INTO {minions} (chat, id, sealed) VALUES (?1, ?2, ?3)
-		ON CONFLICT (chat, id) DO UPDATE SET sealed = excluded.sealed`, m.chat.ID, id, sealed)
+		ON CONFLICT (chat, id) DO UPDATE SET sealed = excluded.sealed, indexed = 0`, m.chat.ID, id, sealed)
 	return err
 }
 

@@ -75,6 +75,10 @@ var Part = store.Part{Name: "projects", Steps: []string{
 	preferencesTables + sharesTables,
 	`ALTER TABLE {chats} ADD COLUMN temporary INTEGER NOT NULL DEFAULT 0;`,
 	memberTables,
+	// What the search index has of an agent, as of a chat. Those of before weren't in it.
+	`ALTER TABLE {minions} ADD COLUMN entries INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE {minions} ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;
+	UPDATE {chats} SET indexed = 0 WHERE indexed > 0 AND id IN (SELECT chat FROM {minions});`,
 }}
 
 var (

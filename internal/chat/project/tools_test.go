@@ -1,11 +1,16 @@
 package project_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +51,24 @@ func TestToolsOfOldProjects(t *testing.T) {
 	}
 }
 
-// What is kept of a chat's agents follows a change of keys, and goes with the chat.
+// exported is what the archive of a person has, by the names of files.
+func exported(t *testing.T, s *project.Store, person string) map[string]string {
+	t.Helper()
+	var archive bytes.Buffer
+	to := zip.NewWriter(&archive)
+	if err := errors.Join(project.Export(t.Context(), s, person, to), to.Close()); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range must[*zip.Reader](t)(zip.NewReader(bytes.NewReader(archive.Bytes()), int64(archive.Len()))).File {
+		r := must[io.ReadCloser](t)(f.Open())
+		files[f.Name] = string(must[[]byte](t)(io.ReadAll(r)))
+		_ = r.Close()
+	}
+	return files
+}
+
+// What is kept of a chat's agents is exported, follows a change of keys, and goes with the chat.
 func TestMinions(t *testing.T) {
 	storetest.Each(t, parts, func(t *testing.T, open func() *store.DB) {
 		ctx, db := t.Context(), open()
@@ -55,7 +77,7 @@ func TestMinions(t *testing.T) {
 		s := project.New(db, v, vfs.New(db, vfs.Limits{}), search.New(db, v, 0), piecesOf(t, db, v))
 		c := must[project.Chat](t)(s.NewChat(ctx, "ann", "", project.About{Title: "plums"}))
 		m := project.MinionsOf(s, "ann", c)
-		for _, facts := range []string{"begins", "is done"} {
+		for _, facts := range []string{`"begins"`, `"is done"`} {
 			if err := m.Note(ctx, "first", []byte(facts)); err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +109,7 @@ func TestMinions(t *testing.T) {
 		}
 		reseal(1)
 		notes, err := m.Notes(ctx)
-		if err != nil || len(notes) != 1 || !slices.Equal(notes[0], []byte("is done")) {
+		if err != nil || len(notes) != 1 || !slices.Equal(notes[0], []byte(`"is done"`)) {
 			t.Errorf("kept %q, %v", notes, err)
 		}
 		l = must[*transcript.Log](t)(m.View(ctx, "first"))
@@ -96,6 +118,13 @@ func TestMinions(t *testing.T) {
 		}
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
+		}
+		files := exported(t, s, "ann")
+		for name, want := range map[string]string{"first.json": `"is done"`, "first.jsonl": `plum jam`, "first.md": "plum jam"} {
+			name = "/agents/plums " + c.ID + "/" + name
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(files)), func(n string) bool { return strings.HasSuffix(n, name) && strings.Contains(files[n], want) }) {
+				t.Errorf("%s isn't in %q", name, files)
+			}
 		}
 		if err := s.TrashChat(ctx, "ann", c.ID, true); err != nil {
 			t.Fatal(err)

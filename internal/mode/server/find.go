@@ -30,7 +30,7 @@ type finding struct{ in *project.Finder }
 // routes are the operations of it.
 func (s finding) routes() []route {
 	return []route{{
-		verb: "GET", path: "/v1/search", needs: remote.Watch, about: "Finds messages and titles of your chats that have all words of a query, the best first.",
+		verb: "GET", path: "/v1/search", needs: remote.Watch, about: "Finds messages and titles of your chats that have all words of a query, and messages of the agents that worked for them, the best first.",
 		query: []parameter{
 			{"q", "the words. Of the last one the beginning is enough; words in quotes follow each other; accents and capitals don't matter"},
 			{"project", "only chats of the project with this id"},
