@@ -251,6 +251,7 @@ func (s *Session) assemble(past *transcript.Context) {
 	}
 	s.inbox = &inbox{rec: s.rec, beside: s.stage.beside, life: life}
 	s.stage.ended = func() {
+		s.inbox.stop(false)
 		if len(s.inbox.waiting()) > 0 {
 			go s.pump()
 		}
@@ -280,8 +281,10 @@ func (s *Session) assemble(past *transcript.Context) {
 
 // Abort stops what is running.
 func (s *Session) Abort() {
-	s.inbox.stop()
-	s.stage.abort()
+	s.inbox.stop(true)
+	if !s.stage.abort() {
+		s.inbox.stop(false)
+	}
 }
 
 // Prompt sends a user message and runs until the model is done. Steering messages that were

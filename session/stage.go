@@ -136,13 +136,14 @@ func (g *stage) beside(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// abort stops the current operation.
-func (g *stage) abort() {
+// abort stops the current operation; false: there is none.
+func (g *stage) abort() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cancel != nil {
 		g.cancel(errStopped)
 	}
+	return g.cancel != nil
 }
 
 // halt has nothing new begin, and waits until the current operation or ctx has ended.

@@ -117,7 +117,7 @@ type inbox struct {
 	all     []*submitted // not settled yet
 	held    bool         // queued messages don't start by themselves
 	last    time.Time    // of the previous message
-	stopped time.Time    // of the last message before the user stopped what runs
+	stopped time.Time    // of the last message before the user stopped what runs; zero: they didn't
 	turns   map[string]*turn
 	settled []string        // ids of finished turns, oldest first
 	earlier map[string]bool // ids of messages of earlier owners; nil: not looked for yet
@@ -184,11 +184,14 @@ func (b *inbox) running() string {
 	return b.now
 }
 
-// stop notes that the user stops what runs.
-func (b *inbox) stop() {
+// stop notes that the user stops what runs, or that nothing runs any more.
+func (b *inbox) stop(is bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.stopped = b.last
+	b.stopped = time.Time{}
+	if is {
+		b.stopped = b.last
+	}
 }
 
 // hold decides at the end of a run whether queued messages start by themselves: not if it was stopped, unless the
@@ -196,9 +199,9 @@ func (b *inbox) stop() {
 func (b *inbox) hold(out agent.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held = out.Reason == agent.ReasonAborted && !slices.ContainsFunc(b.all, func(q *submitted) bool {
+	b.held = out.Reason == agent.ReasonAborted && (b.stopped.IsZero() || !slices.ContainsFunc(b.all, func(q *submitted) bool {
 		return !q.read && q.m.Role == llm.RoleUser && q.m.Time.After(b.stopped)
-	})
+	}))
 }
 
 // settle ends the turns of ids. It returns those that were open; tell informs those who wait
