@@ -22,8 +22,8 @@ import (
 )
 
 // Export writes all that a person has here into an archive: a folder for each project, with its settings, its
-// files, and three files for each chat and for each agent that worked for one, of which the one in JSONL is a session
-// that burin opens. Of projects of others
+// files, and three files for each chat and for each agent that worked for one: the one in JSONL is a session that burin
+// opens. Of projects of others
 // there are the person's own chats. What is in
 // the trash is in it; deleted files and old versions of files are not. In memory are a file, or the texts of
 // a chat, at a time. What is changed meanwhile is in it as it is when it is its turn.
