@@ -500,7 +500,7 @@ func TestSentAfterStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		if waits.Held == stopFirst {
-			t.Fatalf("stopped first: %v, and what waits is %+v", stopFirst, waits)
+			t.Fatalf("stopped first: %v, the queue: %+v", stopFirst, waits)
 		}
 		if !stopFirst {
 			continue
