@@ -23,10 +23,9 @@ import (
 
 // Export writes all that a person has here into an archive: a folder for each project, with its settings, its
 // files, and three files for each chat and for each agent that worked for one: the one in JSONL is a session that burin
-// opens. Of projects of others
-// there are the person's own chats. What is in
-// the trash is in it; deleted files and old versions of files are not. In memory are a file, or the texts of
-// a chat, at a time. What is changed meanwhile is in it as it is when it is its turn.
+// opens. Of projects of others there are the person's own chats. What is in the trash is in it; deleted files and old
+// versions of files are not. In memory are a file, or the texts of a chat, at a time. What is changed meanwhile is in
+// it as it is when it is its turn.
 func Export(ctx context.Context, s *Store, person string, to *zip.Writer) error {
 	set, err := PreferencesOf(ctx, s, person)
 	if err == nil && (set.Revision > 0 || set.Unreadable != "") {
@@ -135,17 +134,18 @@ func exportChat(ctx context.Context, s *Store, person, id, folder string, to *zi
 	if err != nil {
 		return err
 	}
+	return exportLog(l, to, name, c.Title)
+}
+
+// exportLog writes a transcript in two forms, and closes it.
+func exportLog(l *transcript.Log, to *zip.Writer, name, title string) error {
 	defer l.Close()
 	page, err := exportSession(l, to, name+".jsonl")
 	if err != nil {
 		return err
 	}
-	page.Title, page.Leaf = c.Title, l.Leaf()
-	return exportPage(page, to, name+".md")
-}
-
-func exportPage(page export.Page, to *zip.Writer, name string) error {
-	w, err := to.Create(name)
+	page.Title, page.Leaf = title, l.Leaf()
+	w, err := to.Create(name + ".md")
 	if err == nil {
 		err = export.Markdown(w, page)
 	}
@@ -156,6 +156,10 @@ func exportPage(page export.Page, to *zip.Writer, name string) error {
 func exportMinions(ctx context.Context, s *Store, person string, c Chat, folder string, to *zip.Writer) error {
 	agents := MinionsOf(s, person, c)
 	rows, err := minionRows(ctx, s, c.ID)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	ring, err := s.keys.Ring(ctx, person)
 	if err != nil {
 		return err
 	}
@@ -164,10 +168,6 @@ func exportMinions(ctx context.Context, s *Store, person string, c Chat, folder 
 		var facts any = struct {
 			Unreadable string `json:"unreadable"`
 		}{ForDamage}
-		ring, err := s.keys.Ring(ctx, person)
-		if err != nil {
-			return err
-		}
 		if data, err := ring.Open(place("minions", agents.place(r.id)), r.sealed); err == nil && json.Valid(data) {
 			facts = json.RawMessage(data)
 		} else if errors.Is(err, vault.ErrLocked) {
@@ -183,12 +183,7 @@ func exportMinions(ctx context.Context, s *Store, person string, c Chat, folder 
 		if err != nil {
 			return err
 		}
-		page, err := exportSession(l, to, name+".jsonl")
-		if err = errors.Join(err, l.Close()); err != nil {
-			return err
-		}
-		page.Title, page.Leaf = r.id, l.Leaf()
-		if err := exportPage(page, to, name+".md"); err != nil {
+		if err := exportLog(l, to, name, r.id); err != nil {
 			return err
 		}
 	}

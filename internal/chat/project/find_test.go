@@ -145,7 +145,8 @@ func testFindOwn(f *finding) {
 	}
 }
 
-// What agents of a chat have said is found in their chats: that of before agents were indexed, and each message once.
+// What agents of a chat have said is found in their chats, each message once; also of a chat that was in the index
+// before agents were.
 func testFindAgents(f *finding) {
 	ctx := f.Context()
 	c := f.chat("ann", "", "Plums", "Ask somebody about quinces.")
@@ -167,7 +168,12 @@ func testFindAgents(f *finding) {
 	for i := range 401 { // more than are indexed at a time
 		many = append(many, fmt.Sprintf("pear %d", i))
 	}
+	f.finds("ann", "quinces", "Plums:user:Ask somebody about quinces.")
 	work("cook", "How is a quince cooked?", "A quince is cooked slowly.")
+	if _, err := f.db.Exec(ctx, `UPDATE {chats} SET indexed = 0 WHERE indexed > 0 AND id IN (SELECT chat FROM {minions})`); err != nil { // as the update of the tables does
+		f.Fatal(err)
+	}
+	f.finds("ann", "cooked", "Plums:assistant:A quince is cooked slowly.|Plums:user:How is a quince cooked?")
 	work("long", many...)
 	f.turn("ann", c, "And?")
 	f.finds("ann", "cooked", "Plums:assistant:A quince is cooked slowly.|Plums:user:How is a quince cooked?")
