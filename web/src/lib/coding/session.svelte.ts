@@ -7,7 +7,7 @@ import type { Follows } from "../api/stream";
 import { c } from "../i18n/coding";
 import { Drawing } from "../state/drawing";
 import { takenBack, textOf, Tree, writtenOf, type Part, type Said } from "../state/messages";
-import { keeps } from "../state/pwa";
+import { keep } from "../state/pwa";
 import { Waiting } from "../state/waiting.svelte";
 import { KEEP, Work, type PlanOption } from "./work.svelte";
 import { answerItems, filesOf, items, type CodingCall, type CodingEntry, type Details, type Item } from "./items";
@@ -193,7 +193,7 @@ export class Session {
         this.retrying = "";
         this.calls = new Map();
         void this.sync().then(this.changed);
-        this.keep(this.heard.splice(0));
+        keep(this.heard.splice(0), (ids) => this.ask(ids));
         break;
       case "title_changed":
         this.title = e["text"] as string;
@@ -315,11 +315,6 @@ export class Session {
   async peek(ids: string[]): Promise<CodingEntry[]> {
     const out = ids.map((id) => this.entries.get(id)).filter((e) => e !== undefined);
     return [...out, ...(await this.ask(ids.filter((id) => !this.entries.has(id))))];
-  }
-
-  /** keep asks for entries once more, to have them where there is no connection. */
-  private keep(ids: string[]) {
-    if (keeps() && ids.length > 0) this.ask(ids).catch(() => {});
   }
 
   private async ask(ids: string[]): Promise<CodingEntry[]> {

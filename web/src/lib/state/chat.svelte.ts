@@ -7,7 +7,7 @@ import type { Agent, Chat, Facts, Input, Node, Question, Reply } from "../api/sc
 import { t } from "../i18n";
 import { Drawing } from "./drawing";
 import { add, busyWith, minionsOf, partsOf, sendable, stubs, takenBack, textOf, Tree, turns, writtenOf, type Answer, type Call, type Entry, type Part, type Prompt, type Said, type Stub, type Turn } from "./messages";
-import { keeps } from "./pwa";
+import { keep } from "./pwa";
 import { Waiting } from "./waiting.svelte";
 
 const PAGE = 100; // entries that are read at a time
@@ -339,7 +339,7 @@ export class Open {
         this.retrying = "";
         this.calls = new Map();
         void this.sync().then(this.settled);
-        this.keep(this.heard.splice(0));
+        keep(this.heard.splice(0), (ids) => this.ask(ids));
         break;
       case "session_tree":
         this.leaf = entry ?? "";
@@ -465,11 +465,6 @@ export class Open {
     this.built.clear(); // there may be other versions of them
     this.branch = branch;
     this.read++;
-  }
-
-  /** keep asks for entries once more, to have them where there is no connection. */
-  private keep(ids: string[]) {
-    if (keeps() && ids.length > 0) this.ask(ids).catch(() => {});
   }
 
   private async ask(ids: string[]): Promise<Entry[]> {

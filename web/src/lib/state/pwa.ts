@@ -2,9 +2,9 @@
 
 import { trusted } from "../api/stream";
 
-/** keeps reports whether what the page asks for is kept, to be read without a connection. */
-export function keeps(): boolean {
-  return !!(navigator.serviceWorker as ServiceWorkerContainer | undefined)?.controller;
+/** keep asks for entries that only events have told of, where what is asked for is kept to be read without a connection. */
+export function keep(ids: string[], ask: (ids: string[]) => Promise<unknown>) {
+  if (ids.length > 0 && (navigator.serviceWorker as ServiceWorkerContainer | undefined)?.controller) ask(ids).catch(() => {});
 }
 
 /** install registers the service worker, where the browser has one. keep asks for what the app begins with: on the first visit nobody was there to keep it. */
